@@ -17,7 +17,7 @@ import numpy as np
 from ..constraints.rows.rank import Factored
 from ..constraints.rows.rows import Rows
 from ..constraints.rows.set import ConstraintSet
-from ..constraints.solution.multipliers import rank_tolerance
+from ..constraints.solution.at_state import rank_tolerance
 from ..errors import ConstraintError
 from ..lie.group import Additive
 from ..model.check import part_rows

@@ -17,14 +17,13 @@ from . import prescribed as prescribed_joints
 from .choice.loops import Loops
 from .derivatives import Derivatives, MotionSlopes
 from .report import Report, report
-from .rows.rank import Factored
 from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet
-from .solution import free_motion, move_squeeze, possible
-from .solution.augmented import OPEN, Solution, check_closed
+from .solution import move_squeeze
+from .solution.at_state import OPEN, AtState
+from .solution.augmented import Solution
 from .solution.given import check_no_kernel, each, finite_arrays, fitting, one_batch, one_configuration, one_time, some, with_arrays
 from .solution.integrability import integrable
-from .solution.multipliers import rank_tolerance
 from .solution.reduced import Reduced
 from .states import assembly, projection, states
 from .states.returning import RETURNS
@@ -117,15 +116,13 @@ class Constrained:
     @with_arrays
     def check_acceleration(self, q, v, vdot, t=None) -> None:
         """v̇ keeps the constraints at a state that does, but for rounding; or it is said by how much it does not."""
-        rows = self.rows(q, v, t)
-        check_closed(self.set, rows)
-        possible.check_possible(self.set, rows, v, vdot)
+        AtState.of(self.set, q, v, self._time(t)).check_possible(vdot)
 
     def enough(self, rows: Rows) -> np.ndarray:
         """The numbers of rows at one state from which the others follow, by pivoting."""
         from scipy.linalg import qr
 
-        factored = Factored(self.set.without_units(rows.Jc), rank_tolerance(self.set, rows))
+        factored = AtState(self.set, None, None, rows).factored
         order = qr((factored.W / factored.scale[:, None]).T, mode="r", pivoting=True)[1] if len(self) else np.zeros(0, int)
         return np.sort(order[: int(factored.rank)])
 
@@ -293,7 +290,7 @@ class Constrained:
 
     def possible(self, q, v, vdot, t=None, out=None):
         """The acceleration nearest to v̇ (..., nv) that keeps the constraints; lengths count against the size of the mechanism."""
-        return each(self.set, "possible", possible.possible, {"q": q, "v": v, "vdot": vdot}, t, out)
+        return each(self.set, "possible", _nearest_possible, {"q": q, "v": v, "vdot": vdot}, t, out)
 
     def ask(self, bound: Bound, arrays, out=None, t=None):
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
@@ -359,7 +356,7 @@ class Constrained:
     def compliance_root(self, q, t=None) -> np.ndarray:
         """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves."""
         check_no_kernel(self.set, "a task", [q])
-        return free_motion.compliance_root(self.set, q, self._time(t))
+        return AtState.of(self.set, q, t=self._time(t)).compliance_root()
 
     # --- other views
 
@@ -381,6 +378,10 @@ class Constrained:
         plain = [f'"{x.name}" {x.why_plain or "has no kernel"}' for x in self.set.constraints if not x.traceable]
         said = f"; no kernels: {'; '.join(plain)}" if plain else ""
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
+
+
+def _nearest_possible(set_: ConstraintSet, q, v, vdot, t, kind):
+    return AtState.of(set_, q, v, t).nearest(vdot)
 
 
 def checked_tolerance(tolerance) -> float:

@@ -19,15 +19,12 @@ from typing import Any
 import numpy as np
 
 from .. import quantities
-from .choice.sharing import Sharing
 from .rows.rank import Factored
-from .rows.rows import Rows
 from .rows.set import ConstraintSet
 from .rows.slopes import Slopes
-from .solution.augmented import check_closed
-from .solution.free_motion import free_inertia, left_free
+from .solution.at_state import AtState, free_inertia, left_free
 from .solution.given import rounded
-from .solution.multipliers import multipliers, needed, rank_tolerance
+from .solution.sharing import Sharing
 from .systems.quantities import under_constraints
 
 
@@ -65,10 +62,8 @@ class Allowed:
 class MotionSlopes:
     """How a motion under constraints changes with its state, its forces and time."""
 
-    set: ConstraintSet
-    q: Any
+    at: AtState
     t: float
-    rows: Rows
     M: Any
     vdot: Any
     lam: Any
@@ -80,18 +75,17 @@ class MotionSlopes:
 
     @staticmethod
     def of(set_: ConstraintSet, q, v, tau, external=None, t: float = 0.0) -> "MotionSlopes":
-        robot, rows, bound = set_.robot, set_.rows(q, v, t), set_.holonomic
-        check_closed(set_, rows)
-        M, least = robot.mass_matrix(q), rank_tolerance(set_, rows)
+        robot, at, bound = set_.robot, AtState.of(set_, q, v, t), set_.holonomic
+        rows, M, least = at.rows, robot.mass_matrix(q), at.least
         allowed = Allowed.of(set_, rows.Jc, set_.scale, least, M)
         placed = allowed if bound.all() else Allowed.of(set_, rows.Jc[..., bound, :], set_.scale[bound], least, M)
-        still = needed(set_, q, v, np.zeros_like(v), external)
+        still = at.needed(np.zeros_like(v), external)
         vdot = np.matvec(allowed.Y, tau - still) - np.matvec(allowed.inverse, rows.gamma)
-        lam, _, _ = multipliers(set_, rows, needed(set_, q, v, vdot, external) - tau)
+        lam, _, _ = at.multipliers(at.needed(vdot, external) - tau)
         slopes = set_.slopes(q, v, vdot, lam, t)
         push = () if external is None else (external,)
         needed_q, needed_v, _ = robot.inverse_dynamics_derivatives(q, v, vdot, *push)
-        return MotionSlopes(set_, q, t, rows, M, vdot, lam, allowed, placed, slopes, needed_q, needed_v)
+        return MotionSlopes(at, t, M, vdot, lam, allowed, placed, slopes, needed_q, needed_v)
 
     # --- along changes that keep the constraints
 
@@ -120,7 +114,7 @@ class MotionSlopes:
     @cached_property
     def q_t(self):
         """The δq that time asks for."""
-        return np.matvec(self.placed.inverse, self.rows.U[..., self.set.holonomic])
+        return np.matvec(self.placed.inverse, self.at.rows.U[..., self.at.set.holonomic])
 
     @cached_property
     def v_t(self):
@@ -136,7 +130,7 @@ class MotionSlopes:
     @cached_property
     def force_by(self) -> By:
         """δ(Jc* λ) of any change: what the constraints add to the forces of the joints."""
-        whole, a, eye = self.M, self.vdot_by, np.eye(self.set.robot.nv)
+        whole, a, eye = self.M, self.vdot_by, np.eye(self.at.set.robot.nv)
         q = whole @ a.q + (self.needed_q + self.needed_v @ self.v_q) @ self.placed.P
         t = np.matvec(whole, a.t) + np.matvec(self.needed_q, self.q_t) + np.matvec(self.needed_v, self.v_t)
         return By(q, whole @ a.v + self.needed_v @ self.allowed.P, whole @ a.tau - eye, t)
@@ -145,7 +139,7 @@ class MotionSlopes:
     def multipliers_by(self) -> By:
         """δλ of any change (..., m, nv), λ of least length where rows are redundant, as in `constraint_forces`."""
         pull, force, placed, time = self.slopes.pull, self.force_by, self.placed.P, self.q_t[..., None]
-        shared = Sharing.of(self.set, self.q, self.rows.Jc, self.lam, rank_tolerance(self.set, self.rows), self.t)
+        shared = Sharing.of(self.at, self.lam, self.t)
         left_t = force.t[..., None] - pull @ time - self.slopes.pull_t[..., None]
         q, t = shared.change(force.q - pull @ placed, placed), shared.change(left_t, time, 1.0)[..., 0]
         return By(q, shared.change(force.v), shared.change(force.tau), t)

@@ -17,6 +17,7 @@ from .choice.partition import projective
 from .derivatives import Allowed, MotionSlopes
 from .rows.rank import RANK
 from .rows.set import ConstraintSet
+from .solution.at_state import AtState
 from .solution.reduced import independent
 
 
@@ -64,7 +65,7 @@ def basis(set_: ConstraintSet, allowed: Allowed, which, what: str):
 def chosen(set_: ConstraintSet, at: MotionSlopes, q, t: float) -> tuple[np.ndarray, np.ndarray]:
     """Independent positions and velocities at one state, the latter among the former."""
     first = lambda x: x.reshape(-1, *x.shape[-2:])[0]
-    velocities = np.asarray(independent(set_, q, set_.rows(q, t=t), t))
+    velocities = np.asarray(independent(AtState(set_, q, None, set_.rows(q, t=t)), t))
     if at.placed is at.allowed:
         return velocities, velocities
     U, s, _ = np.linalg.svd(first(at.placed.P) * set_.reach / set_.reach[:, None])

@@ -6,11 +6,8 @@ from .. import quantities
 from ..errors import ConstraintError, ModelError
 from .rows.rank import Factored
 from .rows.set import ConstraintSet
-from .solution.augmented import INCONSISTENT, check_closed
-from .solution.free_motion import free_directions, free_inertia, left_free
+from .solution.at_state import INCONSISTENT, AtState, free_inertia, left_free
 from .solution.move_squeeze import least_forces
-from .solution.multipliers import needed, rank_tolerance
-from .solution.possible import tolerance_of
 from .systems.quantities import under_constraints
 
 
@@ -27,17 +24,17 @@ def hybrid_dynamics(set_: ConstraintSet, q, v, given, prescribed, external=None,
     """
     quantities.hybrid_dynamics.demands(q, v, given, prescribed)
     held = prescribed * np.ones_like(given)
-    rows, robot, nv = set_.rows(q, v, t), set_.robot, set_.robot.nv
-    check_closed(set_, rows)
+    at, robot, nv = AtState.of(set_, q, v, t), set_.robot, set_.robot.nv
+    rows = at.rows
     told = held[..., :, None] * np.eye(nv)
     batch = np.broadcast_shapes(rows.Jc.shape[:-2], told.shape[:-2])
     stack = lambda parts, axis: np.concatenate([np.broadcast_to(x, batch + x.shape[axis:]) for x in parts], axis)
-    factored = Factored(stack([set_.without_units(rows.Jc), told], -2), rank_tolerance(set_, rows))
+    factored = Factored(stack([set_.without_units(rows.Jc), told], -2), at.least)
     wanted = stack([-rows.gamma / set_.scale, held * given / set_.reach], -1)
     w, left = factored.preimage(wanted)
-    _check_prescribed(set_, rows, left, wanted, v, kind)
+    _check_prescribed(at, left, wanted, kind)
     free, tau = left_free(factored), (1 - held) * given
-    push = np.matvec(free, set_.reach * (tau - needed(set_, q, v, set_.reach * w, external)))
+    push = np.matvec(free, set_.reach * (tau - at.needed(set_.reach * w, external)))
     try:
         u = np.linalg.solve(free_inertia(set_, robot.mass_matrix(q), free), push[..., None])[..., 0]
     except np.linalg.LinAlgError:
@@ -46,14 +43,15 @@ def hybrid_dynamics(set_: ConstraintSet, q, v, given, prescribed, external=None,
             "Prescribe more joints, or give what they carry a mass."
         ) from None
     vdot = set_.reach * (w + np.matvec(free, u))
-    forces, _ = least_forces(set_, free_directions(set_, rows), needed(set_, q, v, vdot, external) - tau, held)
+    forces, _ = least_forces(set_, at.free, at.needed(vdot, external) - tau, held)
     return np.where(held != 0, forces, vdot)
 
 
-def _check_prescribed(set_: ConstraintSet, rows, left, wanted, v, kind) -> None:
+def _check_prescribed(at: AtState, left, wanted, kind) -> None:
     """The given accelerations agree with the constraints, and with each other."""
-    size = np.abs(wanted).max(-1, initial=0.0) + np.abs(v / set_.reach).max(-1, initial=0.0) ** 2
-    allowed = np.maximum(tolerance_of(kind, INCONSISTENT), 100 * set_.misfit(rows.c)) * size
+    set_ = at.set
+    size = np.abs(wanted).max(-1, initial=0.0) + np.abs(at.v / set_.reach).max(-1, initial=0.0) ** 2
+    allowed = at.allowance(INCONSISTENT, kind) * size
     off = np.abs(left).max(-1, initial=0.0)
     if not (off <= allowed).all():
         robot, m = set_.robot, len(set_)

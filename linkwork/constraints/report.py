@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ConstraintError
 from .rows.rank import Factored, dependent_rows
 from .rows.set import ConstraintSet
-from .solution.multipliers import rank_tolerance
+from .solution.at_state import AtState, rank_tolerance
 from .states.assembly import CLOSED, MOST, assemble, contradiction
 
 TRIES = 6
@@ -112,6 +112,5 @@ def generic_rank(set_: ConstraintSet, q, here: Factored, t: float, seed: int) ->
             there = assemble(set_, there, t=t, tolerance=100 * CLOSED)
         except ConstraintError:
             continue
-        rows = set_.rows(there, t=t)
-        best = max(best, int(Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows)).rank))
+        best = max(best, int(AtState.of(set_, there, t=t).factored.rank))
     return best

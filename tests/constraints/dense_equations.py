@@ -4,7 +4,7 @@ import numpy as np
 
 from linkwork.constraints.rows.rank import row_scale
 from linkwork.constraints.rows.set import ConstraintSet
-from linkwork.constraints.solution.augmented import check_closed
+from linkwork.constraints.solution.at_state import check_closed
 from linkwork.constraints.solution.given import fitting
 
 
@@ -12,7 +12,7 @@ def kkt(set_: ConstraintSet, q, v, tau, t=0.0):
     """[[𝓜, −Jc*], [Jc, 0]] [v̇; λ] = [τ − 𝓒; −γ], one state, the solution of least length   Jain (11.6)."""
     ((q, v, tau), _), robot = fitting(set_, {"q": q, "v": v, "tau": tau}), set_.robot
     rows = set_.rows(q, v, t)
-    check_closed(set_, rows)
+    check_closed(set_, rows.c)
     M, Jc = robot.mass_matrix(q), rows.Jc
     m, n = Jc.shape
     s = np.concatenate([1 / np.sqrt(np.diag(M)), np.ones(m)])  # so that masses of all sizes are seen

@@ -7,7 +7,7 @@ import linkwork as lw
 from linkwork.constraints import substructured
 from linkwork.constraints.choice.partition import independent_velocities, pivoted, projective
 from linkwork.constraints.rows.rank import Factored
-from linkwork.constraints.solution.augmented import rank_tolerance
+from linkwork.constraints.solution.at_state import rank_tolerance
 from linkwork.operators import rigid
 from linkwork.systems import lower
 

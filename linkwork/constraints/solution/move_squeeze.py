@@ -9,10 +9,7 @@ from ...errors import ConstraintError, ShapeError
 from ...lie.scalars import numbers
 from ..rows.rank import Factored
 from ..rows.set import ConstraintSet
-from .augmented import check_closed
-from .free_motion import free_directions
-from .multipliers import needed
-from .possible import FORCES, check_possible, tolerance_of
+from .at_state import FORCES, AtState
 
 RCOND = 1e-9  # of the motors' effects: what is below is none
 
@@ -94,16 +91,15 @@ def motor_forces(set_: ConstraintSet, q, v, vdot, motors=None, external=None, W=
 
         X* B u = X* (𝓜 v̇ + 𝓒),   u = W⁻¹ B* X (X* B W⁻¹ B* X)⁺ ...         redundant motors share by W
     """
-    rows, on = set_.rows(q, v, t), motor_velocities(set_.robot, motors)
-    check_closed(set_, rows)
-    check_possible(set_, rows, v, vdot, kind)
-    force, free = needed(set_, q, v, vdot, external), free_directions(set_, rows)
+    at, on = AtState.of(set_, q, v, t), motor_velocities(set_.robot, motors)
+    at.check_possible(vdot, kind)
+    force, free = at.needed(vdot, external), at.free
     if W is None:
         tau, left = least_forces(set_, free, force, np.isin(np.arange(set_.robot.nv), on).astype(float))
     else:
         tau, left = _least_in_metric(set_, free, force, on, W)
     size = (np.abs(force) * set_.reach).max(-1, initial=0.0)
-    allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
+    allowed = at.allowance(FORCES, kind) * size
     if not (np.abs(left * set_.reach).max(-1, initial=0.0) <= allowed).all():
         named = ", ".join(set_.robot.joints if motors is None else (motors,) if isinstance(motors, str) else motors) or "(none)"
         raise ConstraintError(
@@ -126,6 +122,6 @@ def _least_in_metric(set_: ConstraintSet, free, force, on, W):
 
 def actuation(set_: ConstraintSet, q, motors=None, t=0.0) -> Actuation:
     """At one configuration."""
-    on, free = motor_velocities(set_.robot, motors), free_directions(set_, set_.rows(q, t=t))
+    on, free = motor_velocities(set_.robot, motors), AtState(set_, q, None, set_.rows(q, t=t)).free
     rank = int(np.linalg.matrix_rank(free[:, on], tol=RCOND)) if len(on) else 0
     return Actuation(set_.robot.model.name, len(on), round(float(np.trace(free))), rank)

@@ -15,11 +15,9 @@ from ...errors import ConstraintError, ShapeError
 from ...lie.scalars import numbers
 from ..choice.loops import Loops
 from ..choice.partition import independent_velocities
-from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
-from .augmented import check_closed, check_consistent
+from .at_state import AtState
 from .given import sample_by_sample, with_arrays
-from .multipliers import needed, rank_tolerance
 
 
 class Split(NamedTuple):
@@ -43,9 +41,7 @@ class Reduced:
 
     @staticmethod
     def of(set_: ConstraintSet, q, t=0.0) -> "Reduced":
-        rows = set_.rows(q, t=t)
-        check_closed(set_, rows)
-        return Reduced(set_, np.asarray(independent(set_, q, rows, t)))
+        return Reduced(set_, np.asarray(independent(AtState.of(set_, q, t=t), t)))
 
     @cached_property
     def dependent(self) -> np.ndarray:
@@ -71,12 +67,11 @@ class Reduced:
         return np.matvec(s.X, self._checked("udot", udot)) + s.bend
 
     def _split(self, q, v=None, t=0.0) -> Split:
-        return self.split(self.set.rows(q, v, t))
+        return self.split(AtState.of(self.set, q, v, t))
 
-    def split(self, rows: Rows) -> Split:
-        """X, v_p and h of rows at a state."""
-        n, least = self.set.robot.nv, rank_tolerance(self.set, rows)
-        check_closed(self.set, rows)
+    def split(self, at: AtState) -> Split:
+        """X, v_p and h at a state."""
+        n, least, rows = self.set.robot.nv, at.least, at.rows
         scaled, reach = self.set.without_units(rows.Jc), self.set.reach
         left, right = scaled[..., self.dependent], scaled[..., self.independent]
         sigma = np.linalg.svd(left, compute_uv=False)
@@ -120,25 +115,24 @@ class Reduced:
     @with_arrays
     def inverse_dynamics(self, q, u, udot, external=None, t=0.0) -> np.ndarray:
         """X* τ (..., nu) of the forces that make u̇."""
-        v, s = self._state(q, u, t)
-        vdot = np.matvec(s.X, self._checked("udot", udot)) + s.bend
-        return np.vecmat(needed(self.set, q, v, vdot, external), s.X)
+        at = self._at(q, u, t)
+        s = self.split(at)
+        return np.vecmat(at.needed(np.matvec(s.X, self._checked("udot", udot)) + s.bend, external), s.X)
 
     @with_arrays
     def forward_dynamics(self, q, u, tau, external=None, t=0.0) -> np.ndarray:
         """u̇ (..., nu) of forces τ (..., nv) in the joints."""
-        v, s = self._state(q, u, t)
-        return self.accelerated(q, v, s, tau, external)
+        at = self._at(q, u, t)
+        return self.accelerated(at, self.split(at), tau, external)
 
-    def accelerated(self, q, v, s: Split, tau, external=None):
+    def accelerated(self, at: AtState, s: Split, tau, external=None):
         """u̇ at a state of the tree."""
-        rest = np.vecmat(tau - needed(self.set, q, v, s.bend, external), s.X)
-        M = s.X.mT @ self.set.robot.mass_matrix(q) @ s.X
+        rest = np.vecmat(tau - at.needed(s.bend, external), s.X)
+        M = s.X.mT @ self.set.robot.mass_matrix(at.q) @ s.X
         return np.linalg.solve(M, rest[..., None])[..., 0]
 
-    def _state(self, q, u, t):
-        v = self.velocity(q, u, t)
-        return v, self._split(q, v, t)
+    def _at(self, q, u, t) -> AtState:
+        return AtState.of(self.set, q, self.velocity(q, u, t), t)
 
     def _checked(self, name: str, x):
         x = numbers(x)
@@ -148,12 +142,12 @@ class Reduced:
         return x
 
 
-def independent(set_: ConstraintSet, q, rows: Rows, t=0.0) -> np.ndarray:
-    """Velocities that the others follow from; where there is no mass metric, as embedding chooses them."""
-    if not set_.massless:
-        return independent_velocities(set_.robot.mass_matrix(q), rows.Jc, float(rank_tolerance(set_, rows)))
-    loops = Loops(set_, set_.nodes)
-    return loops.independent(loops.choose(q, set_.driven_by_name(t)))
+def independent(at: AtState, t=0.0) -> np.ndarray:
+    """Velocities that the others follow from at one configuration; where there is no mass metric, as embedding chooses them."""
+    if not at.set.massless:
+        return independent_velocities(at.set.robot.mass_matrix(at.q), at.rows.Jc, float(at.least))
+    loops = Loops(at.set, at.set.nodes)
+    return loops.independent(loops.choose(at.q, at.set.driven_by_name(t)))
 
 
 def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0):
@@ -164,11 +158,10 @@ def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0):
 
 
 def _projected(set_: ConstraintSet, t, q, v, tau, external=None):
-    rows = set_.rows(q, v, t)
-    check_closed(set_, rows)
-    view = Reduced(set_, independent(set_, q, rows, t))
-    s = view.split(rows)
-    vdot = s.X @ view.accelerated(q, v, s, tau, external) + s.bend
+    at = AtState.of(set_, q, v, t)
+    rows, view = at.rows, Reduced(set_, independent(at, t))
+    s = view.split(at)
+    vdot = s.X @ view.accelerated(at, s, tau, external) + s.bend
     left = rows.Jc @ vdot + rows.gamma  # what no acceleration gives, but for the rounding of γ
-    check_consistent(set_, rows, left, rows.gamma, np.abs(rows.Jc) @ (np.abs(vdot) + v * v / set_.reach))
+    at.check_consistent(left, rows.gamma, np.abs(rows.Jc) @ (np.abs(vdot) + v * v / set_.reach))
     return vdot

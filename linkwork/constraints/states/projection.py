@@ -7,9 +7,9 @@ from ...operators.rigid import rigid
 from ..rows.rank import RANK, Factored
 from ..rows.set import ConstraintSet
 from ..solution import return_to
-from ..solution.augmented import INCONSISTENT, square_root
+from ..solution.at_state import INCONSISTENT, AtState, rank_tolerance
+from ..solution.augmented import square_root
 from ..solution.given import sample_by_sample
-from ..solution.multipliers import rank_tolerance
 from ..solution.reduced import independent
 from .assembly import CLOSED, closing
 
@@ -68,7 +68,7 @@ def lift(set_: ConstraintSet, q, v, t=0.0, tolerance=100 * CLOSED):
     """(q, v) moved onto the constraints by the dependent velocities alone, which are chosen there."""
 
     def one(q, v):
-        hold = independent(set_, q, set_.rows(q, t=t), t) if np.isfinite(q).all() else ()
+        hold = independent(AtState(set_, q, None, set_.rows(q, t=t)), t) if np.isfinite(q).all() else ()
         return project(set_, q, v, t, hold, tolerance, nearest=False)
 
     return tuple(sample_by_sample(one, (q, v), (1, 1), (0, 1)))

@@ -17,7 +17,7 @@ from ...lie.scalars import rounding
 from ...quantities import integrate
 from ...sweeps import Rates, accelerations, articulated_inertia, at_rest, innovations
 from ..rows.rank import LEFT
-from ..solution.augmented import INCONSISTENT
+from ..solution.at_state import INCONSISTENT
 from ..solution.return_to import nearest, returned
 from ..systems.rolled import Bends, RolledLoops, RolledLoopSystem
 from ..systems.system import largest

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ConstraintError
-from ..rows.rows import Rows
-from ..solution.augmented import check_closed
+from ..solution.at_state import check_closed
 from ..solution.given import fitting
 from ..systems.kernels import Pick
 from . import assembly, projection
@@ -32,7 +31,7 @@ def check(held: "Constrained", q, v, t: float) -> None:
         c, U, off = rows.c, rows.U, np.matvec(rows.Jc, v) - rows.U
         size = (np.matvec(np.abs(rows.Jc), np.abs(v)) / held.set.scale).max(-1, keepdims=True, initial=0.0)
         most = np.abs(held.set.without_units(rows.Jc)).max((-2, -1), initial=0.0)[..., None]
-    check_closed(held.set, Rows(c, None, None, None), close)
+    check_closed(held.set, c, close)
     rounding = 1e-13 * most * np.abs(v / held.set.reach).max(-1, keepdims=True, initial=0.0)
     wrong = np.abs(off) / held.set.scale
     if (wrong > close * (size + np.abs(U) / held.set.scale) + rounding).any():

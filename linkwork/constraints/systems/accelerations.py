@@ -13,9 +13,9 @@ from ...errors import LinkworkError, ModelError, OptionError, TraceError
 from ...lie.scalars import numbers
 from ...quantities import forward_dynamics as dynamics
 from ...quantities.bound import Bound
+from ..solution.at_state import AtState
 from ..solution.augmented import Solution, augmented
 from ..solution.given import arrays_of, one_time, some, where_finite
-from ..solution.multipliers import multipliers, needed
 from ..solution.reduced import projected
 from .embedded import embedded_dynamics
 
@@ -124,6 +124,6 @@ def solution(held: "Constrained", q, v, tau, external, t: float, method: str, st
 
 def _with_multipliers(held: "Constrained", q, v, tau, vdot, external, t: float) -> Solution:
     """The multipliers of accelerations that are known: 𝓜 v̇ + 𝓒 − τ = Jc* λ."""
-    rows = held.set.rows(q, v, t)
-    lam, _, rank = multipliers(held.set, rows, needed(held.set, q, v, vdot, external) - tau)
-    return Solution(vdot, lam, rank, rows.Jc)
+    at = AtState(held.set, q, v, held.set.rows(q, v, t))
+    lam, _, rank = at.multipliers(at.needed(vdot, external) - tau)
+    return Solution(vdot, lam, rank, at.rows.Jc)

@@ -12,7 +12,8 @@ from ...quantities.motion import accelerated
 from ...sweeps import Blocks, Rates
 from ..choice.loops import Choice, Loops
 from ..rows.set import ConstraintSet
-from ..solution.augmented import INCONSISTENT, OPEN, augmented, check_closed
+from ..solution.at_state import INCONSISTENT, OPEN, check_closed
+from ..solution.augmented import augmented
 from ..solution.given import with_arrays
 from .system import LoopSystem
 
@@ -62,7 +63,7 @@ def _dynamics(loops: Loops, choices, t, q, v, tau, external=None):
 def check_loops(system: LoopSystem, misfit, q, t) -> None:
     """The loops are closed, but for what an integrator leaves; or it is said which are not."""
     if not (misfit <= OPEN).all():
-        check_closed(system.loops.set, system.loops.set.rows(q, t=t))
+        check_closed(system.loops.set, system.loops.set.residual(q, t))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,7 @@ from ...quantities.options import some_bodies
 from ...spatial import phi_inverse
 from ..rows.loop_rows import LoopRows
 from ..rows.set import ConstraintSet
-from ..solution.augmented import check_closed
-from ..solution.multipliers import multipliers, needed
-from ..solution.possible import FORCES, check_possible, tolerance_of
+from ..solution.at_state import FORCES, AtState
 from .quantities import under_constraints
 
 
@@ -60,7 +58,8 @@ def _numbers(x) -> str:
 def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t) -> Forces:
     """Of accelerations that forces τ make."""
     rows = set_.rows(q, v, t)
-    lam, _, rank = multipliers(set_, rows, needed(set_, q, v, vdot, external) - tau)
+    at = AtState(set_, q, v, rows)
+    lam, _, rank = at.multipliers(at.needed(vdot, external) - tau)
     every = every_wrench(set_, q, lam, t)
     names, (bodies,) = set_.robot.bodies, some_bodies(set_.robot.model)
     f = joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
@@ -75,15 +74,13 @@ def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t) -> Forc
 def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, bodies, tau=None, external=None, t=0.0, kind=np.float64):
     """What the joints of bodies (numbers) carry (..., n, 6) while the mechanism moves with v̇ and its joints exert τ; without τ, the
     least forces that make v̇."""
-    rows = set_.rows(q, v, t)
-    check_closed(set_, rows)
-    check_possible(set_, rows, v, vdot, kind)
-    force = needed(set_, q, v, vdot, external)
-    lam, left, _ = multipliers(set_, rows, force if tau is None else force - tau)
+    at = AtState.of(set_, q, v, t)
+    at.check_possible(vdot, kind)
+    force = at.needed(vdot, external)
+    lam, left, _ = at.multipliers(force if tau is None else force - tau)
     if tau is not None:
         size = (np.abs(force) + np.abs(tau)).max(-1, initial=0.0)
-        allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
-        if not (np.abs(left).max(-1, initial=0.0) <= allowed).all():
+        if not (np.abs(left).max(-1, initial=0.0) <= at.allowance(FORCES, kind) * size).all():
             raise ConstraintError(
                 f"{set_.robot.model.name}: tau does not make this vdot: forces along the joints are off by {np.abs(left).max():.3g}. "
                 "vdot = robot.forward_dynamics(q, v, tau) is what it makes; without tau, the least forces that make vdot are taken."

@@ -22,7 +22,7 @@ from ...quantities.bound import Bound, scalars_of
 from ...systems import Binding, Mechanism, Nodes
 from ..choice.loops import Choice, Loops, Ranked
 from ..rows.rank import LEFT
-from ..solution.augmented import INCONSISTENT
+from ..solution.at_state import INCONSISTENT
 from ..solution.given import one_time
 from .kernels import Pick
 from .quantities import UNDER_CONSTRAINTS

@@ -27,7 +27,7 @@ from ..choice.loops import Loops, Ranked, velocity_weights
 from ..rows.rank import LEFT
 from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
-from ..solution.augmented import INCONSISTENT, OPEN
+from ..solution.at_state import INCONSISTENT, OPEN
 from .cells import Kind, LocalLoops
 from .system import lacks, largest
 

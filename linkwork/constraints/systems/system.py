@@ -18,7 +18,7 @@ from ...systems.embedded import Embedding
 from ...systems.system import System
 from ..choice.loops import Choice, Loops, Ranked
 from ..rows.rows import Rows
-from ..solution.augmented import INCONSISTENT, OPEN
+from ..solution.at_state import INCONSISTENT, OPEN
 
 LEAST_PIVOT = 1e-3  # of what a pivot was where it was chosen: below it the choice does not serve
 

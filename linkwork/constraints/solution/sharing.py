@@ -11,6 +11,7 @@ import numpy as np
 
 from ..rows.rank import Factored
 from ..rows.set import ConstraintSet
+from .at_state import AtState
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +24,13 @@ class Sharing:
     turn_t: Any  # and for time (..., m)
 
     @staticmethod
-    def of(set_: ConstraintSet, q, Jc, lam, least, t: float) -> "Sharing":
-        factored = Factored(set_.without_units(Jc), least)
+    def of(at: AtState, lam, t: float) -> "Sharing":
+        set_, factored = at.set, at.factored
         if (factored.rank == len(set_)).all():
             return Sharing(set_, factored, None, None)
         S = factored.scale * set_.scale
         y, _ = factored.preimage(factored.scale * S * lam)
-        product, length, product_t, length_t = set_.slopes.sharing(q, y, t)
+        product, length, product_t, length_t = set_.slopes.sharing(at.q, y, t)
         turn = (product - 2 * lam[..., None] * length) / S[..., None]
         return Sharing(set_, factored, turn, (product_t - 2 * lam * length_t) / S)
 
