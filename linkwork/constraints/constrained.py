@@ -1,14 +1,11 @@
 """A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, OptionError, ShapeError, deprecated
-from ..lie.scalars import numbers
-from ..model.coordinates import generator
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
@@ -20,18 +17,17 @@ from .report import Report, report
 from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet
 from .solution import move_squeeze
-from .solution.at_state import OPEN, AtState
-from .solution.augmented import Solution
-from .solution.given import check_no_kernel, each, finite_arrays, fitting, one_batch, one_configuration, one_time, some, with_arrays
+from .solution.at_state import AtState
+from .solution.given import check_no_kernel, each, finite_arrays, one_batch, one_configuration, one_time, some, with_arrays
 from .solution.integrability import integrable
 from .solution.reduced import Reduced
-from .states import assembly, projection, states
+from .states import states
 from .states.returning import RETURNS
 from .states.rolled_returning import RolledReturns
 from .systems import accelerations, forces, quantities
 from .systems.embedded import Embedded
 from .systems.formula import ByNumbers, Formula
-from .systems.kernels import ChoiceKernels, Choices, Pick
+from .systems.kernels import ChoiceKernels, Choices
 from .systems.rolled import RolledLoops
 
 
@@ -68,7 +64,7 @@ class Constrained:
         """These constraints where they may contradict each other by a tolerance, of a radian or of the mechanism's size: what
         cannot be closed is met in the least-squares sense, up to that."""
         made = object.__new__(Constrained)
-        vars(made).update(vars(self), tolerance=checked_tolerance(tolerance))
+        vars(made).update(vars(self), tolerance=states.checked_tolerance(tolerance))
         return made
 
     def __getstate__(self):
@@ -82,12 +78,9 @@ class Constrained:
         """How open constraints may be, where `closed` is what rounding leaves."""
         return closed if self.tolerance is None else max(closed, self.tolerance)
 
-    def _time(self, t) -> float:
-        return one_time(self.set, t)
-
     def time(self, t) -> float:
         """A time that was given; None will do where no constraint moves in time."""
-        return self._time(t)
+        return one_time(self.set, t)
 
     # --- the constraints themselves
 
@@ -96,27 +89,27 @@ class Constrained:
         """c(q, t) (..., m), zero where the constraints are kept."""
         if self.rolled is not None and q.ndim == 1:
             return self.rolled.local.along(q, np.zeros(self.nv))[0]
-        return self.set.residual(q, self._time(t))
+        return self.set.residual(q, self.time(t))
 
     @with_arrays
     def jacobian(self, q, t=None):
         """Jc (..., m, nv)."""
-        return self.set.rows(q, t=self._time(t)).Jc
+        return self.set.rows(q, t=self.time(t)).Jc
 
     @with_arrays
     def bias(self, q, v, t=None):
         """γ (..., m) of Jc v̇ + γ = 0."""
-        return self.set.rows(q, v, self._time(t)).gamma
+        return self.set.rows(q, v, self.time(t)).gamma
 
     @with_arrays
     def rows(self, q, v, t=None) -> Rows:
         """All rows at a state: c, Jc, U and γ of Jc v̇ + γ = 0."""
-        return self.set.rows(q, v, self._time(t))
+        return self.set.rows(q, v, self.time(t))
 
     @with_arrays
     def check_acceleration(self, q, v, vdot, t=None) -> None:
         """v̇ keeps the constraints at a state that does, but for rounding; or it is said by how much it does not."""
-        AtState.of(self.set, q, v, self._time(t)).check_possible(vdot)
+        AtState.of(self.set, q, v, self.time(t)).check_possible(vdot)
 
     def enough(self, rows: Rows) -> np.ndarray:
         """The numbers of rows at one state from which the others follow, by pivoting."""
@@ -128,7 +121,7 @@ class Constrained:
 
     def report(self, q, t=None) -> Report:
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
-        return report(self.set, one_configuration(self.set, "constraint_report", q), self._time(t))
+        return report(self.set, one_configuration(self.set, "constraint_report", q), self.time(t))
 
     # --- kernels and the choice of dependent velocities
 
@@ -171,7 +164,7 @@ class Constrained:
 
     def driven(self, t=None) -> np.ndarray:
         """Where the drives are at time t (drives, 3): position, rate and acceleration of each, the input `drive` of formulas."""
-        return np.array([x.given(self._time(t)) for x in self.set.drives], float).reshape(-1, 3)
+        return np.array([x.given(self.time(t)) for x in self.set.drives], float).reshape(-1, 3)
 
     def formula(self, bound: Bound) -> Formula:
         """A quantity that honours constraints as one formula."""
@@ -190,124 +183,37 @@ class Constrained:
     def _rolled_returns(self) -> RolledReturns | None:
         return None if self.rolled is None else RolledReturns(self.rolled)
 
-    @cached_property
-    def acceleration_kernels(self) -> tuple[Any, Any] | None:
-        """Forward dynamics, without wrenches from outside and with them; None where it runs in NumPy."""
-        return accelerations.kernels(self)
+    acceleration_kernels = cached_property(accelerations.kernels)
 
     # --- states that keep the constraints
 
-    @with_arrays(finite=True)
-    def assemble(self, q, hold: Iterable[str | int] = (), t=None, tolerance: float | None = None) -> np.ndarray:
-        """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
-        constraints that contradict each other are met in the least-squares sense, up to that."""
-        tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
-        if self.rolled is not None and not len(_listed(hold)):
-            return assembly.each_loop(self.set, self.rolled.local, q, tolerance)
-        return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
-
-    @with_arrays
-    def check(self, q, v, t=None) -> None:
-        """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
-        states.check(self, q, v, self._time(t))
-
-    @with_arrays
-    def project(self, q, v, t=None, hold: Iterable[str | int] = (), fixed=None):
-        """The nearest (q, v) that keeps the constraints, in the metric of the mass matrix:
-
-            𝓜(q) log(q⁻¹ ∘ q₀) = Jc* λ,   𝓜(q) (v₀ − v) = Jc* μ          c(q) = 0,  Jc v = U
-
-        the way back to (q₀, v₀), which was given, is orthogonal to every motion that the constraints allow. Where a joint moves nothing
-        with inertia there is no such metric: radians, and lengths against the size of the mechanism, take its place.
-
-        `hold` names joints (or numbers velocities) that stay as they are: the others alone take the correction.
-        """
-        if fixed is not None:
-            if _listed(hold):
-                raise OptionError("project was given hold= and fixed=, the old and the new name of one thing; give hold= alone.")
-            deprecated("project(fixed=...)", "project(hold=...)")
-            hold = fixed
-        if held := _listed(hold):
-            return projection.project(self.set, q, v, self._time(t), held, self.may_be_open(states.PUT_BACK))
-        return states.nearest(self, q, v, self._time(t))
-
-    def put_back(self, q, v, t=None, hold=()):
-        """(q, v) on the constraints again, by steps that are each the shortest: what `project` gives, but for the square of how far it was.
-        For states of a run. Where a joint moves nothing with inertia, by `lift`."""
-        if len(hold):
-            return projection.project(self.set, q, v, self._time(t), hold, self.may_be_open(states.PUT_BACK), nearest=False)
-        return states.put_back(self, q, v, self._time(t), dependent=self.set.massless)[0]
-
-    @with_arrays
-    def lift(self, q, v, t=None):
-        """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
-        return states.put_back(self, q, v, self._time(t), dependent=True)[0]
-
-    def lifted(self, q, v, t, first: Pick | None):
-        """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
-        return states.put_back(self, q, v, self._time(t), dependent=True, first=first)
-
-    @with_arrays
-    def tangent(self, q, w, t=None):
-        """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
-        (q, w), _ = fitting(self.set, {"q": q, "v": w})
-        if q.ndim != 1 or w.ndim != 2:
-            raise ShapeError(f"tangent takes q ({self.robot.nq},) and w (m, {self.nv}); they have shapes {q.shape} and {w.shape}.")
-        return states.tangent(self, q, w, self._time(t))
-
-    def random_state(self, seed=None, reach=1.0, t=None):
-        """A state that keeps the constraints, near the assembly closest to neutral."""
-        if numbers(reach).ndim or not 0 <= numbers(reach) < np.inf:
-            raise OptionError(f"reach is {reach!r}; it takes a number that is not negative, in radians or sizes of the mechanism.")
-        return states.random_state(self, generator(seed), float(reach), self._time(t))
-
-    def contradiction(self, q, t=None) -> str:
-        """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
-        return states.contradiction(self, q, self._time(t))
+    assemble, check, project, put_back = states.assemble, states.check, states.project, states.put_back
+    lift, lifted, tangent = states.lift, states.lifted, states.tangent
+    random_state, contradiction = states.random_state, states.contradiction
 
     # --- accelerations
 
-    @property
-    def picked(self) -> str:
-        """How forward dynamics runs by default."""
-        return accelerations.picked(self)
-
-    def forward_dynamics(self, q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
-        """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
-
-        Where there are kernels (`picked` is "embedded kernel", or "embedded rolled kernel" of long mechanisms) they run by default.
-        """
-        return accelerations.forward_dynamics(self, q, v, tau, external, t=t, method=method, stabilization=stabilization, out=out)
-
-    def in_numpy(self, q, v, tau, external=None, *, t=None, method=None, stabilization=None):
-        """v̇ without kernels."""
-        return accelerations.in_numpy(self, q, v, tau, external, t=t, method=method, stabilization=stabilization)
-
-    @with_arrays(finite=True)
-    def solution(self, q, v, tau, external=None, *, t=None, method="augmented", stabilization=None) -> Solution:
-        """v̇ and multipliers."""
-        return accelerations.solution(self, q, v, tau, external, self._time(t), method, stabilization)
+    picked = property(accelerations.picked)
+    forward_dynamics, in_numpy, solution = accelerations.forward_dynamics, accelerations.in_numpy, accelerations.solution
 
     def possible(self, q, v, vdot, t=None, out=None):
         """The acceleration nearest to v̇ (..., nv) that keeps the constraints; lengths count against the size of the mechanism."""
         return each(self.set, "possible", _nearest_possible, {"q": q, "v": v, "vdot": vdot}, t, out)
 
-    def ask(self, bound: Bound, arrays, out=None, t=None):
-        """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
-        return quantities.ask(self, bound, arrays, out, t)
+    ask = quantities.ask
 
     def derivatives(self, q, v, tau, external=None, *, t=None) -> Derivatives:
         """How accelerations and forces of constraints change with q, v, τ and t, along the constraints: `.vdot_by`, `.force_by`,
         `.multipliers_by`, each with q, v, tau and t."""
         arrays, kind = finite_arrays(self.set, "derivatives", {"q": q, "v": v, "tau": tau, **some(external=external)})
-        return Derivatives(MotionSlopes.of(self.set, **arrays, t=self._time(t)), kind)
+        return Derivatives(MotionSlopes.of(self.set, **arrays, t=self.time(t)), kind)
 
     @with_arrays
     def linearization(self, q, v, tau, brackets, passive, external=None, *, t=None, which=None) -> minimal.Minimal:
         """A and B in minimal coordinates, as `Dynamics.linearize` says; `brackets` are ad(v), and `passive` the slopes by q and v of
         forces that are part of τ, each (..., nv, nv); `which` are the numbers of independent positions and velocities, if they are
         not to be chosen here."""
-        return minimal.linearization(self.set, q, v, tau, brackets, passive, external, self._time(t), which)
+        return minimal.linearization(self.set, q, v, tau, brackets, passive, external, self.time(t), which)
 
     def batch(self, name: str, q, v, tau, external=None) -> list[np.ndarray]:
         """States and forces as finite arrays of one batch, for what is called `name`."""
@@ -319,7 +225,7 @@ class Constrained:
     def constraint_forces(self, q, v, tau, external=None, *, t=None) -> forces.Forces:
         """Multipliers, the wrenches of constraints on bodies, and those in the joints of the tree."""
         vdot = self.forward_dynamics(q, v, tau, external, t=t)
-        return forces.constraint_forces(self.set, q, v, tau, vdot, external, self._time(t))
+        return forces.constraint_forces(self.set, q, v, tau, vdot, external, self.time(t))
 
     def joint_wrenches(self, q, v, vdot, *bodies: str, tau=None, external=None, t=None, out=None):
         """What the joints of bodies carry (..., n, 6), as `Dynamics.joint_wrenches` says."""
@@ -340,12 +246,12 @@ class Constrained:
 
     def actuation(self, q, motors=None, t=None) -> move_squeeze.Actuation:
         """What motors (names of joints; None: all) can do at one configuration: print it."""
-        return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self._time(t))
+        return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self.time(t))
 
     @with_arrays(finite=True)
     def move_squeeze(self, q, tau, W=None, t=None):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
-        return move_squeeze.move_squeeze(self.set, q, tau, W, self._time(t))
+        return move_squeeze.move_squeeze(self.set, q, tau, W, self.time(t))
 
     @with_arrays(finite=True)
     def compliance(self, q, t=None) -> np.ndarray:
@@ -356,23 +262,23 @@ class Constrained:
     def compliance_root(self, q, t=None) -> np.ndarray:
         """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves."""
         check_no_kernel(self.set, "a task", [q])
-        return AtState.of(self.set, q, t=self._time(t)).compliance_root()
+        return AtState.of(self.set, q, t=self.time(t)).compliance_root()
 
     # --- other views
 
     def reduced(self, q, t=None) -> Reduced:
         """The minimal view, its velocities chosen at q."""
-        return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self._time(t))
+        return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self.time(t))
 
     def embedded(self, q, v=None, external=None, *, t=None) -> Embedded:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
         arrays, _ = finite_arrays(self.set, "embedded", {"q": q, **some(v=v, external=external)})
         q, v = arrays["q"], arrays.get("v", np.zeros((*np.shape(arrays["q"])[:-1], self.nv)))
-        return Embedded.of(self.set, self.loops, q, v, arrays.get("external"), self._time(t))
+        return Embedded.of(self.set, self.loops, q, v, arrays.get("external"), self.time(t))
 
     def integrable(self, q, t=None) -> bool:
         """Do the constraints bind positions, or only velocities?"""
-        return integrable(self.set, one_configuration(self.set, "integrable", q), self._time(t))
+        return integrable(self.set, one_configuration(self.set, "integrable", q), self.time(t))
 
     def __repr__(self) -> str:
         plain = [f'"{x.name}" {x.why_plain or "has no kernel"}' for x in self.set.constraints if not x.traceable]
@@ -382,16 +288,3 @@ class Constrained:
 
 def _nearest_possible(set_: ConstraintSet, q, v, vdot, t, kind):
     return AtState.of(set_, q, v, t).nearest(vdot)
-
-
-def checked_tolerance(tolerance) -> float:
-    if numbers(tolerance).ndim or not 0 <= numbers(tolerance) <= OPEN:
-        raise ModelError(f"tolerance is {tolerance!r}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
-    return float(tolerance)
-
-
-def _listed(hold) -> tuple:
-    """Joints or velocities to hold, one or several."""
-    if hold is None:
-        return ()
-    return tuple(hold) if isinstance(hold, Iterable) and not isinstance(hold, str) else (hold,)

@@ -1,14 +1,16 @@
-"""States that keep constraints: whether one does, and the way back to one that does."""
+"""States that keep constraints: whether one does, and the way back to one that does. Methods of `Constrained`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import ConstraintError
-from ..solution.at_state import check_closed
-from ..solution.given import fitting
+from ...errors import ConstraintError, ModelError, OptionError, ShapeError, deprecated
+from ...lie.scalars import numbers
+from ...model.coordinates import generator
+from ..solution.at_state import OPEN, check_closed
+from ..solution.given import fitting, with_arrays
 from ..systems.kernels import Pick
 from . import assembly, projection
 
@@ -19,15 +21,25 @@ PUT_BACK = 100 * assembly.CLOSED  # what may be left of c where a state was put 
 CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
 
 
-def check(held: "Constrained", q, v, t: float) -> None:
+@with_arrays(finite=True)
+def assemble(held: "Constrained", q, hold: Iterable[str | int] = (), t=None, tolerance: float | None = None) -> np.ndarray:
+    """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
+    constraints that contradict each other are met in the least-squares sense, up to that."""
+    tolerance = held.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
+    if held.rolled is not None and not len(listed(hold)):
+        return assembly.each_loop(held.set, held.rolled.local, q, tolerance)
+    return assembly.assemble(held.set, q, hold=listed(hold), t=held.time(t), tolerance=tolerance)
+
+
+@with_arrays
+def check(held: "Constrained", q, v, t=None) -> None:
     """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
-    q, v = np.asarray(q, float), np.asarray(v, float)
     close = held.may_be_open(CLOSE_ENOUGH)
     if held.rolled is not None and q.ndim == v.ndim == 1:
         c, off, size, most = held.rolled.local.along(q, v)
         U, size, most = np.zeros(len(c)), (size / held.set.scale).max(initial=0.0), most.max(initial=0.0)
     else:
-        rows = held.set.rows(q, t=t)
+        rows = held.set.rows(q, t=held.time(t))
         c, U, off = rows.c, rows.U, np.matvec(rows.Jc, v) - rows.U
         size = (np.matvec(np.abs(rows.Jc), np.abs(v)) / held.set.scale).max(-1, keepdims=True, initial=0.0)
         most = np.abs(held.set.without_units(rows.Jc)).max((-2, -1), initial=0.0)[..., None]
@@ -42,46 +54,75 @@ def check(held: "Constrained", q, v, t: float) -> None:
         )
 
 
-def contradiction(held: "Constrained", q, t: float) -> str:
+def contradiction(held: "Constrained", q, t=None) -> str:
     """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
-    if held.tolerance is None:
+    if held.tolerance is None or not held.set.misfit(c := held.set.residual(q, held.time(t))) > PUT_BACK:
         return ""
-    rows = held.set.rows(q, t=t)
-    if not held.set.misfit(rows.c) > PUT_BACK:
-        return ""
-    return (
-        "the constraints contradict each other and are met in the least-squares sense: "
-        f"open are {', '.join(held.set.bad(rows.c, PUT_BACK))}"
-    )
+    return f"the constraints contradict each other and are met in the least-squares sense: open are {', '.join(held.set.bad(c, PUT_BACK))}"
 
 
-def tangent(held: "Constrained", q, w, t: float):
-    """Of velocities w (m, nv) at one q the part that a return to the constraints would leave of them, drives at rest."""
+@with_arrays
+def tangent(held: "Constrained", q, w, t=None):
+    """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
+    (q, w), _ = fitting(held.set, {"q": q, "v": w})
+    if q.ndim != 1 or w.ndim != 2:
+        raise ShapeError(f"tangent takes q ({held.robot.nq},) and w (m, {held.nv}); they have shapes {q.shape} and {w.shape}.")
     if held.set.massless or not len(w):
         return w
     if (kernel := held.returns("tangent")) is not None:
-        (allowed,), bad = kernel(np.broadcast_to(q, (len(w), len(q))), w, t=t)
+        (allowed,), bad = kernel(np.broadcast_to(q, (len(w), len(q))), w, t=held.time(t))
         if bad is None:
             return allowed
-    return projection.tangent(held.set, q, w, t)
+    return projection.tangent(held.set, q, w, held.time(t))
 
 
-def nearest(held: "Constrained", q, v, t: float):
-    """The nearest state on the constraints, as `projection.project` says."""
-    plain = partial(projection.project, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
-    return _returned(held, "" if held.set.massless else "nearest", plain, q, v, t)[0]
+@with_arrays
+def project(held: "Constrained", q, v, t=None, hold: Iterable[str | int] = (), fixed=None):
+    """The nearest (q, v) that keeps the constraints, in the metric of the mass matrix:
+
+        𝓜(q) log(q⁻¹ ∘ q₀) = Jc* λ,   𝓜(q) (v₀ − v) = Jc* μ          c(q) = 0,  Jc v = U
+
+    the way back to (q₀, v₀), which was given, is orthogonal to every motion that the constraints allow. Where a joint moves nothing
+    with inertia there is no such metric: radians, and lengths against the size of the mechanism, take its place.
+
+    `hold` names joints (or numbers velocities) that stay as they are: the others alone take the correction.
+    """
+    if fixed is not None:
+        if listed(hold):
+            raise OptionError("project was given hold= and fixed=, the old and the new name of one thing; give hold= alone.")
+        deprecated("project(fixed=...)", "project(hold=...)")
+        hold = fixed
+    plain = partial(projection.project, held.set, t=held.time(t), hold=listed(hold), tolerance=held.may_be_open(PUT_BACK))
+    if listed(hold):
+        return plain(q, v)
+    return _returned(held, "" if held.set.massless else "nearest", plain, q, v, held.time(t))[0]
 
 
-def put_back(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
-    """The state on the constraints and the quality of the choice."""
-    plain = projection.lift if dependent else partial(projection.project, nearest=False)
-    plain = partial(plain, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
-    return _returned(held, "lift" if dependent else "put_back", plain, q, v, t, first)
+def put_back(held: "Constrained", q, v, t=None, hold=()):
+    """(q, v) on the constraints again, by steps that are each the shortest: what `project` gives, but for the square of how far it was.
+    For states of a run. Where a joint moves nothing with inertia, by `lift`."""
+    if held.set.massless and not len(hold):
+        return lifted(held, q, v, t)[0]
+    tolerance = held.may_be_open(PUT_BACK)
+    plain = partial(projection.project, held.set, t=held.time(t), hold=hold, tolerance=tolerance, nearest=False)
+    return plain(q, v) if len(hold) else _returned(held, "put_back", plain, q, v, held.time(t))[0]
+
+
+@with_arrays
+def lift(held: "Constrained", q, v, t=None):
+    """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
+    return lifted(held, q, v, t)[0]
+
+
+def lifted(held: "Constrained", q, v, t, first: Pick | None = None):
+    """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
+    plain = partial(projection.lift, held.set, t=held.time(t), tolerance=held.may_be_open(PUT_BACK))
+    return _returned(held, "lift", plain, q, v, held.time(t), first)
 
 
 def _returned(held: "Constrained", name: str, plain: Callable, q, v, t: float, first: Pick | None = None):
     """The state that a return gives, and the quality of the choice: by a kernel; samples that no choice serves, or that do not get there,
-    in NumPy, by singular values."""
+    in NumPy, by singular values. NaN in, NaN out."""
     q, v = (np.asarray(x, float) for x in (q, v))
     kernel = held.returns(name) if name and np.size(q) else None
     if kernel is None:
@@ -91,29 +132,37 @@ def _returned(held: "Constrained", name: str, plain: Callable, q, v, t: float, f
     except ValueError:
         fitting(held.set, {"q": q, "v": v})
         raise
-    open_ = size > PUT_BACK if bad is None else bad | (size > PUT_BACK)
-    return _others_in_numpy(plain, q, v, here, slow, open_), float(np.min(quality)) if quality else 1.0
-
-
-def _others_in_numpy(plain: Callable, q, v, here, slow, open_):
-    """States that were put back; those that are open, or have no velocities, are put back by `plain`. NaN in, NaN out."""
-    if not open_.any() and np.isfinite(slow).all():
-        return here, slow
-    open_ = (open_ | ~np.isfinite(slow).all(-1)) & np.isfinite(q).all(-1) & np.isfinite(v).all(-1)
+    open_ = (size > PUT_BACK if bad is None else bad | (size > PUT_BACK)) | ~np.isfinite(slow).all(-1)
+    open_ = open_ & np.isfinite(q).all(-1) & np.isfinite(v).all(-1) if open_.any() else open_
     if open_.any():
         here, slow, start, fast = (np.broadcast_to(x, (*open_.shape, x.shape[-1])).copy() for x in (here, slow, q, v))
         here[open_], slow[open_] = plain(start[open_], fast[open_])
-    return here, slow
+    return (here, slow), float(np.min(quality)) if quality else 1.0
 
 
-def random_state(held: "Constrained", rng: np.random.Generator, reach: float, t: float):
+def random_state(held: "Constrained", seed=None, reach=1.0, t=None):
     """A state that keeps the constraints, near the assembly closest to neutral."""
-    start = held.assemble(held.robot.neutral(), t=t)
-    for scale in (reach, reach / 2, reach / 4, reach / 8, reach / 16, 0.0):
-        guess = held.robot.integrate(start, scale * held.set.yielding * rng.uniform(-1, 1, held.nv))
+    if numbers(reach).ndim or not 0 <= numbers(reach) < np.inf:
+        raise OptionError(f"reach is {reach!r}; it takes a number that is not negative, in radians or sizes of the mechanism.")
+    rng, start = generator(seed), held.assemble(held.robot.neutral(), t=t)
+    for share in (1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 0.0):
+        guess = held.robot.integrate(start, share * float(reach) * held.set.yielding * rng.uniform(-1, 1, held.nv))
         try:
             q = held.assemble(guess, t=t)
             break
         except ValueError:
             continue
     return held.project(q, rng.standard_normal(held.nv), t=t)
+
+
+def checked_tolerance(tolerance) -> float:
+    if numbers(tolerance).ndim or not 0 <= numbers(tolerance) <= OPEN:
+        raise ModelError(f"tolerance is {tolerance!r}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
+    return float(tolerance)
+
+
+def listed(hold) -> tuple:
+    """Joints or velocities to hold, one or several."""
+    if hold is None:
+        return ()
+    return tuple(hold) if isinstance(hold, Iterable) and not isinstance(hold, str) else (hold,)

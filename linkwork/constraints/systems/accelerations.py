@@ -1,4 +1,4 @@
-"""Forward dynamics under constraints: by kernels of embedded loops, or in NumPy by one of three methods."""
+"""Forward dynamics under constraints: by kernels of embedded loops, or in NumPy by one of three methods. Methods of `Constrained`."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,9 +15,10 @@ from ...quantities import forward_dynamics as dynamics
 from ...quantities.bound import Bound
 from ..solution.at_state import AtState
 from ..solution.augmented import Solution, augmented
-from ..solution.given import arrays_of, one_time, some, where_finite
+from ..solution.given import arrays_of, some, where_finite, with_arrays
 from ..solution.reduced import projected
 from .embedded import embedded_dynamics
+from .kernels import completed
 
 if TYPE_CHECKING:
     from ..constrained import Constrained
@@ -34,7 +35,7 @@ def picked(held: "Constrained") -> str:
 
 
 def kernels(held: "Constrained"):
-    """Forward dynamics as kernels, without wrenches from outside and with them; None where it has none."""
+    """Forward dynamics as kernels, without wrenches from outside and with them; None where it runs in NumPy."""
     if held.rolled is not None:
         return held.rolled.dynamics
     if not held.compiled:
@@ -51,31 +52,28 @@ def kernels(held: "Constrained"):
 
 
 def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
-    """v̇ (..., nv) that forces τ make under the constraints."""
+    """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
+
+    Where there are kernels (`picked` is "embedded kernel", or "embedded rolled kernel" of long mechanisms) they run by default.
+    """
     quick = method is None and stabilization is None and held.acceleration_kernels is not None
     try:
         if quick and type(q) is np.ndarray and q.dtype.char == "d" and q.size:
-            return _by_kernels(held, q, v, tau, external, one_time(held.set, t), out)
+            return _by_kernels(held, q, v, tau, external, held.time(t), out)
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
             raise
-    if method is None and stabilization is None and any(isinstance(x, Traced) or on_device(x) for x in (q, v, tau, external)):
-        extra = () if external is None else ("external",)
-        return held.formula(Bound(dynamics, held.robot.lowered, (), extra))((q, v, tau, *some(external=external).values()), t, out)
-    (q, v, tau, *push), kind = checked(held, q, v, tau, external)
-    external = push[0] if push else None
+    arrays = {"q": q, "v": v, "tau": tau, **some(external=external)}
+    if method is None and stabilization is None and any(isinstance(x, Traced) or on_device(x) for x in arrays.values()):
+        return held.formula(Bound(dynamics, held.robot.lowered, (), tuple(arrays)[3:]))(tuple(arrays.values()), t, out)
+    state, kind = arrays_of(held.set, "forward_dynamics", arrays)
     if quick:
-        vdot = _by_kernels(held, q, v, tau, external, one_time(held.set, t))
+        vdot = _by_kernels(held, *state[:3], state[3] if external is not None else None, held.time(t))
     else:
         run = partial(in_numpy, held, t=t, method=method, stabilization=stabilization)
-        vdot = where_finite([q, v, tau, *push], (1, 1, 1, 2), run)
+        vdot = where_finite(state, (1, 1, 1, 2), run)
     vdot = vdot.astype(kind, copy=False)
     return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
-
-
-def checked(held: "Constrained", q, v, tau, external):
-    """The arrays of forward dynamics, those that are given, and the dtype of its result."""
-    return arrays_of(held.set, "forward_dynamics", {"q": q, "v": v, "tau": tau, **some(external=external)})
 
 
 def _by_kernels(held: "Constrained", q, v, tau, external, t: float, out=None):
@@ -85,27 +83,24 @@ def _by_kernels(held: "Constrained", q, v, tau, external, t: float, out=None):
         return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), held.nv))
     if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end
         return put_into(out, _by_kernels(held, q, v, tau, external, t))
-    (vdot,), bad = run(*arrays, out=None if out is None else (out,), t=t)
-    if bad is not None:
-        one, two, force, *push = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, run.inputs))
-        vdot[bad] = in_numpy(held, one, two, force, push[0] if push else None, t=t)
-    return vdot
+    return completed(run, lambda *state: [in_numpy(held, *state, t=t)], arrays, t=t, out=None if out is None else (out,))[0]
 
 
 def in_numpy(held: "Constrained", q, v, tau, external=None, *, t=None, method=None, stabilization=None):
     """v̇ without kernels: by correction of the tree's accelerations and singular values, or, where the tree alone has none
     or is large, by embedding."""
-    t = one_time(held.set, t)
     if method is None:
         large = held.set.massless or (held.robot.compiled and held.robot.rolled)
         method = "embedded" if held.set.embeddable and large and stabilization is None else "augmented"
     if method == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
-        return embedded_dynamics(held.loops, q, v, tau, external, t)
+        return embedded_dynamics(held.loops, q, v, tau, external, held.time(t))
     return held.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
 
 
-def solution(held: "Constrained", q, v, tau, external, t: float, method: str, stabilization) -> Solution:
-    """v̇ and multipliers by a method."""
+@with_arrays(finite=True)
+def solution(held: "Constrained", q, v, tau, external=None, *, t=None, method="augmented", stabilization=None) -> Solution:
+    """v̇ and multipliers."""
+    t = held.time(t)
     if not (isinstance(method, str) and method in METHODS):
         raise ModelError(f'there is no method "{method}"; there are {", ".join(METHODS)}.')
     if stabilization is not None:
@@ -116,14 +111,7 @@ def solution(held: "Constrained", q, v, tau, external, t: float, method: str, st
         return augmented(held.set, q, v, tau, external, t, stabilization)
     if stabilization is not None:
         raise ModelError(f'method "{method}" takes no stabilization; "augmented" does.')
-    if method == "embedded":
-        vdot = embedded_dynamics(held.loops, q, v, tau, external, t)
-        return _with_multipliers(held, q, v, tau, vdot, external, t)
-    return _with_multipliers(held, q, v, tau, projected(held.set, q, v, tau, external, t), external, t)
-
-
-def _with_multipliers(held: "Constrained", q, v, tau, vdot, external, t: float) -> Solution:
-    """The multipliers of accelerations that are known: 𝓜 v̇ + 𝓒 − τ = Jc* λ."""
-    at = AtState(held.set, q, v, held.set.rows(q, v, t))
+    vdot = embedded_dynamics(held.loops, q, v, tau, external, t) if method == "embedded" else projected(held.set, q, v, tau, external, t)
+    at = AtState(held.set, q, v, held.set.rows(q, v, t))  # 𝓜 v̇ + 𝓒 − τ = Jc* λ
     lam, _, rank = at.multipliers(at.needed(vdot, external) - tau)
     return Solution(vdot, lam, rank, at.rows.Jc)

@@ -223,3 +223,13 @@ class ChoiceKernels:
             return *results, np.where(are_numbers(results), 1.0, 0.0) + np.zeros_like(state[0][..., 0])
 
         return Kernel(self.name, function, (*self.inputs, *more), content=(set_, self.content, pick.choices)).gufunc("d")
+
+
+def completed(kernels, plain: Callable, arrays, **how) -> list[np.ndarray]:
+    """The results of kernels; those of samples that they do not serve by `plain`, in NumPy."""
+    results, bad = kernels(*arrays, **how)
+    if bad is not None:
+        some = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, kernels.inputs))
+        for whole, x in zip(results, plain(*some)):
+            whole[bad] = x
+    return results

@@ -12,6 +12,7 @@ from ...quantities import Quantity
 from ...quantities.bound import Bound
 from ..solution.given import arrays_of, check_no_kernel, each, one_time
 from .embedded import by_choice, check_loops, system_at
+from .kernels import completed
 from .system import where_served
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def under_constraints(quantity: Quantity) -> Callable[[Callable], Callable]:
 
 
 def ask(held: "Constrained", bound: Bound, arrays, out=None, t=None):
-    """A quantity that honours constraints, such as the compliance of a task."""
+    """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
     if bound.quantity not in UNDER_CONSTRAINTS and any(isinstance(x, Traced) or on_device(x) for x in arrays):
         return held.formula(bound)(arrays, t, out)
     check_no_kernel(held.set, bound.name, arrays)
@@ -74,9 +75,4 @@ def _of_embedded(held: "Constrained", bound: Bound, arrays, t: float):
     if not (held.compiled and held.nv):
         return by_choice(held.loops, arrays, cores, t, in_numpy)
     kernels = held.function(f"constrained_{bound.name}", function, *(x.name for x in bound.inputs), bound=bound)
-    results, bad = kernels(*arrays, t=t)
-    if bad is not None:
-        some = [np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, bound.inputs)]
-        for whole, x in zip(results, by_choice(held.loops, some, cores, t, in_numpy)):
-            whole[bad] = x
-    return results
+    return completed(kernels, lambda *some: by_choice(held.loops, some, cores, t, in_numpy), arrays, t=t)
