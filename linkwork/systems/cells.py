@@ -79,8 +79,3 @@ class RolledEmbedding(Embedding):
                 for i, x in self.spread(k, X[k] @ vdot[k]).items():
                     out[i] = x if bend is None else x + bend[i]
         return self.tree.join(out)
-
-
-def moving_parts(members: Sequence[int], widths: Sequence[int], parts) -> np.ndarray:
-    """The parts of a vector that belong to members that move, one after the other."""
-    return np.concatenate([parts[k] for k in members if widths[k]], 0)

@@ -13,8 +13,7 @@ import numpy as np
 
 from ...lie.scalars import is_zero
 from ...model.tree import concatenated
-
-TIE = 1e-6  # of the best: what is nearer is as good, and the first one is taken, whatever rounding says
+from .partition import TIE
 
 
 class Pivoted:

@@ -16,7 +16,6 @@ from ...engine.tracing.rolled import Joined
 from ...lie.scalars import rounding
 from ...quantities import integrate
 from ...sweeps import Rates, accelerations, articulated_inertia, at_rest, innovations
-from ..rows.rank import LEFT
 from ..solution.at_state import INCONSISTENT
 from ..solution.return_to import nearest, returned
 from ..systems.rolled import Bends, RolledLoops, RolledLoopSystem
@@ -102,11 +101,8 @@ class Step:
         for y, b in zip(self.missing, (rows.c, rows.Jc @ v[:, None])):
             for i, x in system.embedding.spread(e, -solver.particular(b)).items():
                 y.slot[i] = x
-        good, least = 1.0 + 0.0 * np.zeros_like(q[0]), np.maximum(LEFT, 64 * rounding(q))
-        for pivot in solver.pivots:
-            good = np.where(pivot >= least, good, 0.0)  # what is no number is not good
         size = largest([np.abs(rows.c[j, 0]) / float(scale) for j, scale in enumerate(kind.scales)], q)
-        self.Jc[e], self.off[e] = rows.Jc, 1.0 - good
+        self.Jc[e], self.off[e] = rows.Jc, system.singular(e, solver, at)
         moving = [k for k in system.embedding.members[e] if system.embedding.rigid.widths[k]]
         for n, k in enumerate(moving):
             self.misfit[k] = size if n == 0 else 0.0 * np.zeros_like(size)

@@ -55,7 +55,7 @@ class VariedStates:
     @cached_property
     def projected(self) -> Kernel:
         """(q, v, drive, constants...) -> the nearest (q, v) on the constraints."""
-        return self._kernel("projected", lambda system, q, v: where_they_fit(q, *nearest(system, q, v)), *self._inputs("q", "v"))
+        return self._kernel("projected", projected, *self._inputs("q", "v"))
 
 
 def assembled(system: LoopSystem, q):
@@ -73,10 +73,11 @@ def assembled(system: LoopSystem, q):
     return np.where(left <= CLOSED, there, np.nan)
 
 
-def where_they_fit(before, q, v, size):
-    """States that a return has found; NaN where c is `size` from zero, and that is more than rounding, or v is no number."""
-    fits = fit(before, v, size)[..., None]
-    return np.where(fits, q, np.nan), np.where(fits, v, np.nan)
+def projected(system: LoopSystem, q, v):
+    """The nearest (q, v) on the constraints; NaN if there is none."""
+    here, slow, size = nearest(system, q, v)
+    fits = fit(q, slow, size)[..., None]
+    return np.where(fits, here, np.nan), np.where(fits, slow, np.nan)
 
 
 def fit(q, v, size):

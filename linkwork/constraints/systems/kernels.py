@@ -7,7 +7,7 @@ or on calls before.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -156,11 +156,10 @@ class ChoiceKernels:
         self.content = content
         self._made: dict[tuple[Choice, ...], np.ufunc] = {}
         self._of_pick: WeakKeyDictionary[Pick, tuple[np.ufunc, list[np.ndarray]]] = WeakKeyDictionary()  # hashing choices takes long
-        self._first: Pick | None = None  # the model's first pick, once it is known
         self._driven: Callable = choices.set.driven if choices.set.drives else lambda t: ()
 
     def __call__(self, *arrays, out=None, t=0.0, first: Pick | None = None):
-        pick, drive = first or self._first or self._find_first(), self._driven(t)
+        pick, drive = first or self._first, self._driven(t)
         run, reference = self._of_pick.get(pick) or self._remember(pick)
         *results, serves = run(*arrays, *reference, *drive, **({} if out is None else {"out": (*out, None)}))
         if serves.all():
@@ -168,10 +167,8 @@ class ChoiceKernels:
         return self._with_other_choices(arrays, drive, list(map(np.asarray, results)), serves, first, t)
 
     def _with_other_choices(self, arrays, drive, results, serves, first, t):
-        bad = np.atleast_1d(serves == 0)
+        bad = np.atleast_1d((serves == 0) & are_finite(arrays, self.inputs))
         whole = [np.broadcast_to(x, bad.shape + i.shape) for x, i in zip(arrays, self.inputs)]
-        for x, i in zip(whole, self.inputs):  # NaN in, NaN out
-            bad &= np.isfinite(x).all(tuple(range(x.ndim - len(i.shape), x.ndim)))
         views = [x if np.ndim(serves) else x[None] for x in results]
         for i in range(0 if first is not None else 1, MOST):
             if not bad.any():
@@ -186,14 +183,15 @@ class ChoiceKernels:
                 self._retry(pick, whole, drive, views, hopeful, bad)
         return results, bad.reshape(np.shape(serves)) if bad.any() else None
 
-    def _find_first(self) -> Pick:
-        self._first = self.choices[0]
-        return self._first
+    @cached_property
+    def _first(self) -> Pick:
+        return self.choices[0]
 
     def _remember(self, pick: Pick) -> tuple[np.ufunc, list[np.ndarray]]:
-        found = self._kernel(pick), [pick.pivots] if pick.pivots.size else []
-        self._of_pick[pick] = found
-        return found
+        if pick.choices not in self._made:
+            self._made[pick.choices] = self._compiled(pick)
+        self._of_pick[pick] = self._made[pick.choices], [pick.pivots] if pick.pivots.size else []
+        return self._of_pick[pick]
 
     def _retry(self, pick: Pick, whole, drive, results, which, bad) -> None:
         run, reference = self._of_pick.get(pick) or self._remember(pick)
@@ -202,11 +200,6 @@ class ChoiceKernels:
         for result, x in zip(results, found):
             result[at] = x[serves != 0]
         bad[at] = False
-
-    def _kernel(self, pick: Pick) -> np.ufunc:
-        if pick.choices not in self._made:
-            self._made[pick.choices] = self._compiled(pick)
-        return self._made[pick.choices]
 
     def _compiled(self, pick: Pick) -> np.ufunc:
         set_, count, pivots = self.choices.set, len(self.inputs), pick.pivots.size
@@ -233,3 +226,9 @@ def completed(kernels, plain: Callable, arrays, **how) -> list[np.ndarray]:
         for whole, x in zip(results, plain(*some)):
             whole[bad] = x
     return results
+
+
+def are_finite(arrays, inputs):
+    """Which samples (...) are made of numbers: NaN in, NaN out."""
+    each = (np.isfinite(x).all(tuple(range(x.ndim - len(i.shape), x.ndim))) for x, i in zip(arrays, inputs))
+    return reduce(np.logical_and, each)

@@ -20,7 +20,7 @@ from ...quantities import SIZES
 from ...quantities.motion import accelerated
 from ...quantities.rolled import WrenchesOnNodes
 from ...sweeps import Blocks, Rates
-from ...systems.cells import Cells, RolledEmbedding, moving_parts
+from ...systems.cells import Cells, RolledEmbedding
 from ...systems.rolled import RolledNodes, as_rotations, kind_of
 from ...systems.system import System
 from ..choice.loops import Loops, Ranked, velocity_weights
@@ -29,6 +29,7 @@ from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
 from ..solution.at_state import INCONSISTENT, OPEN
 from .cells import Kind, LocalLoops
+from .kernels import are_finite
 from .system import lacks, largest
 
 LARGEST = 24  # velocities of one loop: of more, straight-line code for each class of loop is long
@@ -145,18 +146,16 @@ class RolledLoopSystem(System):
         return self.of.local.kinds[self.of.local.kind_of[g]], self.of.ranked[g]
 
     def local(self, e, parts) -> Any:
-        return moving_parts(self.embedding.members[e], self.embedding.rigid.widths, parts)
+        """The parts of a vector that belong to the members of the loop of root e that move, one after the other."""
+        return np.concatenate([parts[k] for k in self.embedding.members[e] if self.embedding.rigid.widths[k]], 0)
 
     def rows(self, e, q, v=None) -> Rows:
         """The rows of the loop of root e; q and v are the parts of its members."""
         kind, _ = self.kind(e)
         local = kind.nodes([self.nodes.fixed[k] for k in self.embedding.members[e]], self.nodes.still)
         frames = [self.frames[j][e] for j in range(len(kind.on))]
-        constants = {key: table[e] for key, table in self.constants.items() if int(e) in table.arrays and key in self._names(e)}
+        constants = {key: table[e] for key, table in self.constants.items() if int(e) in table.arrays}
         return kind.rows(local, frames, constants, self.local(e, q), None if v is None else self.local(e, v))
-
-    def _names(self, e) -> set:
-        return set(self.of.local.members[self.of.of_root[int(e)]].constants)
 
     def solver(self, e, rows: Rows, q):
         return self.kind(e)[1].solver(rows.Jc, self.local(e, q), self.weights[e])
@@ -200,14 +199,18 @@ class RolledLoopSystem(System):
 
     def _off(self, e, rows: Rows, solver, q):
         """1 where a loop is open or its pivots are next to nothing, else 0."""
-        q, kind = self.local(e, q), self.kind(e)[0]
-        zero = np.zeros_like(q[0])
-        least, good = np.maximum(LEFT, 64 * rounding(q)), zero + 1.0
+        off = self.singular(e, solver, q)
+        for j, scale in enumerate(self.kind(e)[0].scales):
+            off = np.where(np.abs(rows.c[j, 0]) / scale <= OPEN, off, 1.0)
+        return off
+
+    def singular(self, e, solver, q):
+        """1 where the pivots of a loop are next to nothing, else 0."""
+        q = self.local(e, q)
+        off, least = np.zeros_like(q[0]), np.maximum(LEFT, 64 * rounding(q))
         for pivot in solver.pivots:
-            good = np.where(pivot >= least, good, 0.0)  # what is no number is not good
-        for j, scale in enumerate(kind.scales):
-            good = np.where(np.abs(rows.c[j, 0]) / scale <= OPEN, good, 0.0)
-        return 1.0 - good
+            off = np.where(pivot >= least, off, 1.0)  # what is no number is not good
+        return off
 
     def unserved(self, s: Blocks, r: Rates, vdot):
         """How many loops of a sample have no answer: open or singular ones, and those whose constraints contradict each other."""
@@ -226,7 +229,7 @@ class RolledLoopSystem(System):
     def _lack(self, e, s: Blocks, r: Rates, u_rate):
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of; and the size of what moves the loop."""
         kind, v = self.kind(e)[0], self.local(e, r.own.v)
-        vdot = s.own.X[e] @ u_rate[e] + moving_parts(self.embedding.members[e], self.embedding.rigid.widths, r.own.bend)
+        vdot = s.own.X[e] @ u_rate[e] + self.local(e, r.own.bend)
         sizes = [(np.abs(vdot[j, 0]) + v[j] * v[j] * float(1 / reach)) * float(1 / reach) for j, reach in enumerate(kind.reach)]
         return self.lack(e, r.own.Jc[e], vdot, r.own.gamma[e], largest(sizes, v))
 
@@ -260,10 +263,8 @@ class RolledDynamics:
         vdot, unserved = self.kernel.gufunc("d")(*state, **({} if out is None else {"out": (*out, None)}))
         if not np.any(unserved):
             return (vdot,), None
-        bad = np.atleast_1d(unserved != 0)
-        for x, i in zip(arrays, self.inputs):  # NaN in, NaN out
-            bad = bad & np.isfinite(x).all(tuple(range(x.ndim - len(i.shape), x.ndim)))
-        return (vdot,), bad.reshape(np.shape(unserved)) if bad.any() else None
+        bad = (unserved != 0) & are_finite(arrays, self.inputs)
+        return (vdot,), bad if bad.any() else None
 
 
 def dynamics_where_served(system: RolledLoopSystem, *state):

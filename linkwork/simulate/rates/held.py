@@ -192,11 +192,16 @@ class ConstrainedRates:
 
     def _kernels(self):
         """The kernels, one for each choice of dependent velocities; None where there are none."""
-        more = *self.options, *(() if self.pull is None else ("pull",))
-        held = self.robot.constraints
+        held, friction = self.robot.constraints, self.friction
         if held.rolled is not None or not held.compiled:  # of a long mechanism from its own kernels, one after the other
             return None
-        return rate_kernels(held, more, self.friction)
+
+        def function(system, *state):
+            return equations.local_rates(system if friction else system.without_friction(), *state)
+
+        options = *self.options, *(() if self.pull is None else ("pull",))
+        name = "_".join(["constrained_local_rates", *options, *([] if friction else ["smooth"])])
+        return held.function(name, function, "q", "xi", "v", "tau", *options)
 
     def keeping(self, keeper: Keeper) -> "ConstrainedRates":
         """These rates for one run."""
@@ -240,13 +245,3 @@ class ConstrainedRates:
         except np.linalg.LinAlgError:
             self.trouble = ". The constraints are not numbers there"
         return np.nan, np.nan
-
-
-def rate_kernels(held: "Constrained", options, friction):
-    """Kernels of `equations.local_rates` under constraints."""
-
-    def function(system, *state):
-        return equations.local_rates(system if friction else system.without_friction(), *state)
-
-    name = "_".join(["constrained_local_rates", *options, *([] if friction else ["smooth"])])
-    return held.function(name, function, "q", "xi", "v", "tau", *options)

@@ -32,21 +32,9 @@ class WithConstants:
 
     def kernel(self, function: Callable, options: tuple[str, ...], friction: bool) -> Callable:
         """A function of `equations` with these constants, called as a gufunc is."""
-        robot, names = self.varying.robot, self.varying.names
-
-        def make() -> Callable:
-            inputs = _inputs(robot, function, options)
-            more = tuple(robot.lowered.input(name, x.shape) for name, x in self.varying.own.items())
-
-            def run(*arguments):
-                constants = dict(zip(names, arguments[len(inputs) :]))
-                return function(self.varying.mechanism.at(arguments[0], constants, friction=friction), *arguments[: len(inputs)])
-
-            return Kernel(function.__name__, run, (*inputs, *more), (self.varying, function, options, friction)).gufunc("d")
-
-        made = self.varying.made.once(make, function, options, friction)
-        own = self.varying.own
-        return lambda *arrays, **out: made(*arrays, *(self.constants.get(name, own[name]) for name in names), **out)
+        varying, own = self.varying, self.varying.own
+        run = varying.made.once(lambda: _kernel(varying, function, options, friction).gufunc("d"), function, options, friction)
+        return lambda *arrays, **out: run(*arrays, *(self.constants.get(name, x) for name, x in own.items()), **out)
 
 
 def friction_of(robot) -> np.ndarray:
@@ -67,7 +55,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
 
 def _made(robot, function: Callable, options: tuple[str, ...], dtype: np.dtype, friction: bool) -> Callable:
     if robot.compiled and robot.nv and not robot.long and (not more_than_a_tree(robot) or function in KINEMATIC):
-        return _kernel(robot, function, function.__name__, options, friction).gufunc(dtype.char)
+        return _kernel(robot, function, options, friction).gufunc(dtype.char)
     if function is equations.local_rates and robot.constraints is not None:
         return ConstrainedRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
     return _plain(robot, function, dtype, friction)
@@ -77,7 +65,7 @@ def slopes_of(robot: Dynamics, function: Callable, by: str, *options: str, frict
     """The derivative of such a function by one of its arguments, called as a gufunc is."""
 
     def make() -> Callable:
-        plain = _kernel(robot, function, function.__name__, options, friction)
+        plain = _kernel(robot, function, options, friction)
         derived = Derived(plain.name, plain.function, plain.inputs)
         at = [x.name for x in plain.inputs].index(by)
         made = Kernel(f"{plain.name}_slopes", partial(derived.jacobian, (0,), (at,)), plain.inputs, content=(plain, by))
@@ -107,13 +95,17 @@ def mechanism_of(robot: Dynamics | Varying, choice: ByNumbers | ByChoice | None 
     return tree if choice is None else replace(tree, binding=LoopBinding(choice, tree.nodes, on_the_way=on_the_way))
 
 
-def _kernel(robot, function, name, options, friction) -> Kernel:
-    lowered = robot.lowered
+def _kernel(robot: Dynamics | Varying, function: Callable, options: tuple[str, ...], friction: bool) -> Kernel:
+    """The arguments of the function, and then the constants that vary."""
+    mechanism, inputs = mechanism_of(robot), _inputs(own_robot(robot), function, options)
+    own = robot.own if isinstance(robot, Varying) else {}
 
     def run(*arguments):
-        return function(Mechanism(lowered, lowered.joint_space).at(arguments[0], friction=friction), *arguments)
+        state, constants = arguments[: len(inputs)], dict(zip(own, arguments[len(inputs) :]))
+        return function(mechanism.at(state[0], constants, friction=friction), *state)
 
-    return Kernel(name, run, _inputs(robot, function, options), content=(lowered, function, options, friction))
+    more = (mechanism.lowered.input(name, x.shape) for name, x in own.items())
+    return Kernel(function.__name__, run, (*inputs, *more), content=(source(robot), function, options, friction))
 
 
 def _plain(robot, function, dtype, friction):
