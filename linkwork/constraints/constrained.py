@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.loading.compiled import Made
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
@@ -45,8 +46,7 @@ class Constrained:
         self.robot: Any = robot
         self.tolerance: float | None = None  # see `tolerating`
         self.set = ConstraintSet.of(robot, *more)
-        self._functions: dict[tuple[str, object], ChoiceKernels] = {}
-        self._formulas: dict[tuple, Formula] = {}
+        self._made = Made()
 
     @property
     def nv(self) -> int:
@@ -71,8 +71,7 @@ class Constrained:
         return {"set": self.set, "tolerance": self.tolerance}
 
     def __setstate__(self, state):
-        self.robot, self.set, self.tolerance, self._functions = state["set"].robot, state["set"], state["tolerance"], {}
-        self._formulas = {}
+        self.robot, self.set, self.tolerance, self._made = state["set"].robot, state["set"], state["tolerance"], Made()
 
     def may_be_open(self, closed: float) -> float:
         """How open constraints may be, where `closed` is what rounding leaves."""
@@ -147,15 +146,14 @@ class Constrained:
     def function(self, name: str, function: Callable, *inputs: str, bound: Bound | None = None) -> ChoiceKernels:
         """A function of (system, inputs...) as kernels, kept by its name and the quantity that it evaluates, if it does. Inputs
         that the robot does not know have one entry per velocity; one called pull is Baumgarte's (ω, ζ)."""
-        key = None if bound is None else (bound.quantity, bound.options, bound.extra)
-        if (name, key) not in self._functions:
-            lowered = self.robot.lowered
-            sizes = {**SIZES, "pull": (2,)}
-            made = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
-            loops = Loops(self.set, lowered.joint_space)
-            content = name if bound is None else bound
-            self._functions[name, key] = ChoiceKernels(self.choices, loops, name, function, made, content, pulled="pull" in inputs)
-        return self._functions[name, key]
+
+        def make() -> ChoiceKernels:
+            lowered, sizes = self.robot.lowered, {**SIZES, "pull": (2,)}
+            arrays = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
+            loops, content = Loops(self.set, lowered.joint_space), name if bound is None else bound
+            return ChoiceKernels(self.choices, loops, name, function, arrays, content, pulled="pull" in inputs)
+
+        return self._made.once(make, name, *(() if bound is None else (bound.quantity, bound.options, bound.extra)))
 
     @cached_property
     def by_numbers(self) -> ByNumbers:
@@ -168,10 +166,7 @@ class Constrained:
 
     def formula(self, bound: Bound) -> Formula:
         """A quantity that honours constraints as one formula."""
-        key = bound.quantity, bound.options, bound.extra
-        if key not in self._formulas:
-            self._formulas[key] = Formula(self.by_numbers, bound)
-        return self._formulas[key]
+        return self._made.once(lambda: Formula(self.by_numbers, bound), bound.quantity, bound.options, bound.extra)
 
     def returns(self, name: str) -> Callable | None:
         """The kernel of a return to the constraints (`states.returning.RETURNS`); None where it is made in NumPy."""

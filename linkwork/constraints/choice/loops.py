@@ -152,16 +152,21 @@ class Loops:
         return with_roots(self.nodes, self.groups)
 
     @cached_property
+    def numbers(self) -> list[np.ndarray]:
+        """The numbers in the set of the rows of each loop."""
+        own = list(self.set.slices.values())
+        return [np.concatenate([np.arange(own[i].start, own[i].stop) for i in numbers]) for numbers in self.constraints]
+
+    @cached_property
     def binding(self) -> list[np.ndarray]:
         """Which rows of each loop bind positions."""
-        each = [self.set.holonomic[self.set.slices[x.name]] for x in self.set.constraints]
-        return [np.concatenate([np.zeros(0, bool), *(each[i] for i in numbers)]) for numbers in self.constraints]
+        return [self.set.holonomic[rows] for rows in self.numbers]
 
     @cached_property
     def given_by_functions(self) -> list[list[int]]:
         """The rows of each loop that functions of the user give."""
-        parts = [[self.set.constraints[i] for i in numbers] for numbers in self.constraints]
-        return [[i for i, x in enumerate([x for x in each for _ in x.labels]) if x.functions] for each in parts]
+        own = np.array([bool(x.functions) for x in self.set.constraints for _ in x.labels])
+        return [np.flatnonzero(own[rows]).tolist() for rows in self.numbers]
 
     # --- rows, over any scalar
 
@@ -176,8 +181,7 @@ class Loops:
 
     def scales(self, g: int) -> np.ndarray:
         """What the residuals of loop g are measured against."""
-        names = [self.set.constraints[i].name for i in self.constraints[g]]
-        return np.concatenate([np.zeros(0), *(self.set.scale[self.set.slices[name]] for name in names)])
+        return self.set.scale[self.numbers[g]]
 
     def misfit(self, rows: list[Rows], some):
         """The largest entry of the residual (...), each against its scale."""
@@ -190,11 +194,7 @@ class Loops:
     def spread(self, g: int, rows):
         """Rows (..., m, n) over the velocities of loop g as rows over all velocities (..., m, nv)."""
         whole = np.zeros_like(rows, shape=(*rows.shape[:-1], self.nodes.tree.nv))
-        start = 0
-        for k in self.groups[g]:
-            width = self.nodes.tree.widths[k]
-            whole[..., self.nodes.tree.rows[k]] = rows[..., start : start + width]
-            start += width
+        whole[..., self.columns[g]] = rows
         return whole
 
     # --- numbers decide
@@ -219,8 +219,7 @@ class Loops:
     def _check_numbers(self, parts: list[Rows]) -> None:
         wrong = np.zeros(len(self.set), bool)
         for g, rows in enumerate(parts):
-            at = np.concatenate([np.arange(len(wrong))[self.set.slices[self.set.constraints[i].name]] for i in self.constraints[g]])
-            wrong[at] = ~(np.isfinite(rows.Jc).all(-1) & np.isfinite(rows.c[..., 0]))
+            wrong[self.numbers[g]] = ~(np.isfinite(rows.Jc).all(-1) & np.isfinite(rows.c[..., 0]))
         self.set.refuse(wrong)
 
     def ranked(self, q, picks) -> tuple[Ranked, ...]:

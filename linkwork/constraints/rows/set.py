@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.loading.compiled import Made
 from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input
 from ...errors import ConstraintError, ModelError, PlainWarning, UnknownNameError
@@ -155,7 +156,7 @@ class ConstraintSet:
         """The same where a search may have gone too far: what is no number stays so. By kernels where every constraint has one."""
         if self.traced and np.size(q):
             state = [q] if v is None else [q, v]
-            run = self._position_rows if v is None else self._rows
+            run = self._kernels.once(lambda: self._kernel(len(state)), len(state))
             c, Jc, U, *gamma = run(*state, *self.driven(t))
             return Rows(c, without_small_rows(Jc, self.scale, self.reach), U, gamma[0] if gamma else None)
         rows = self.stacked(self.motion(q, v, t))
@@ -220,17 +221,11 @@ class ConstraintSet:
         return not robot.rolled
 
     @cached_property
-    def _position_rows(self):
-        """(q) -> c, Jc, U; where something is driven, its f, ḟ and f̈ come last."""
-        return self._kernel(1)
-
-    @cached_property
-    def _rows(self):
-        """(q, v) -> c, Jc, U, γ."""
-        return self._kernel(2)
+    def _kernels(self) -> Made:
+        return Made()
 
     def _kernel(self, n: int):
-        """Of n arrays of the state."""
+        """Of n arrays of the state: (q) -> c, Jc, U, or (q, v) -> c, Jc, U, γ. Where something is driven, its f, ḟ and f̈ come last."""
         robot = self.robot
         state = robot.lowered.input("q", ("nq",)), robot.lowered.input("v", ("nv",))
 

@@ -104,11 +104,10 @@ def one_batch(set_: ConstraintSet, name: str, given: dict[str, Any]) -> list[np.
     """Finite arrays of one batch of states, at least one, all with its axes."""
     arrays, _ = arrays_of(set_, name, given, kept=True)
     check_finite(set_, name, dict(zip(given, arrays)))
-    cores = [len(ARRAYS[x]) for x in given]
-    axes = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
-    if 0 in axes:
-        raise ShapeError(f"{name} of {set_.robot.model.name} has no state: its batch has shape {axes}.")
-    return [np.broadcast_to(x, (*axes, *x.shape[x.ndim - n :])) for x, n in zip(arrays, cores)]
+    batch, whole = one_for_all(arrays, [len(ARRAYS[x]) for x in given])
+    if 0 in batch:
+        raise ShapeError(f"{name} of {set_.robot.model.name} has no state: its batch has shape {batch}.")
+    return whole
 
 
 def one_configuration(set_: ConstraintSet, name: str, q) -> np.ndarray:
@@ -147,26 +146,28 @@ def check_no_kernel(set_: ConstraintSet, name: str, given) -> None:
         )
 
 
-def where_finite(arrays, cores, function: Callable) -> Any:
-    """function(arrays...) over a batch, one result or several: NaN for a sample that is not finite. `cores` are the dimensions of one
-    sample of each array."""
+def one_for_all(arrays, cores) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    """The batch of some arrays, and each with all its axes; `cores` are the dimensions of one sample of each."""
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
-    finite = np.ones(batch, bool)
-    for x, n in zip(arrays, cores):
-        finite &= np.isfinite(x).all(tuple(range(x.ndim - n, x.ndim)))
+    return batch, [np.broadcast_to(x, batch + x.shape[x.ndim - n :]) for x, n in zip(arrays, cores)]
+
+
+def where_finite(arrays, cores, function: Callable) -> Any:
+    """function(arrays...) over a batch, one result or several: NaN for a sample that is not finite."""
+    batch, whole = one_for_all(arrays, cores)
+    finite = np.logical_and.reduce([np.isfinite(x).all(tuple(range(len(batch), x.ndim))) for x in whole])
     if finite.all():
         fill = lambda x: x if x.shape[: len(batch)] == batch else np.broadcast_to(x, batch + x.shape[len(batch) :]).copy()
         found = function(*arrays)
     else:
         fill = lambda x: _among(x, finite)
-        found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
+        found = function(*(x[finite] for x in whole))
     return tuple(map(fill, found)) if isinstance(found, tuple) else fill(found)
 
 
 def sample_by_sample(function: Callable, arrays, cores, like: Sequence[int]) -> list[np.ndarray]:
     """function(arrays...) of each sample by itself; its results have the shapes of the arrays with the numbers `like`."""
-    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
-    whole = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]) for x, n in zip(arrays, cores)]
+    batch, whole = one_for_all(arrays, cores)
     results = [np.zeros(whole[i].shape) for i in like]
     for at in np.ndindex(*batch):
         for out, found in zip(results, function(*(x[at] for x in whole))):

@@ -17,6 +17,7 @@ from ...lie.scalars import rounding
 from ...quantities import integrate
 from ...sweeps import Rates, accelerations, articulated_inertia, at_rest, innovations
 from ..solution.at_state import INCONSISTENT
+from ..solution.given import one_for_all
 from ..solution.return_to import nearest, returned
 from ..systems.rolled import Bends, RolledLoops, RolledLoopSystem
 from ..systems.system import largest
@@ -33,10 +34,10 @@ class RolledReturns:
         self.kernels = Made()
 
     def put_back(self, q, v, t=0.0, first=None):
-        return returned(partial(self._step, nearest_step), *_together(q, v)), None
+        return returned(partial(self._step, nearest_step), *one_for_all((q, v), (1, 1))[1]), None
 
     def lift(self, q, v, t=0.0, first=None):
-        here, slow, size = returned(partial(self._step, dependent_step), *_together(q, v))
+        here, slow, size = returned(partial(self._step, dependent_step), *one_for_all((q, v), (1, 1))[1])
         return (here, slow, size, np.ones_like(size)), None
 
     def nearest(self, q, v, t=0.0, first=None):
@@ -46,7 +47,7 @@ class RolledReturns:
             there, allowed, _ = step(q, w)
             return robot.difference(q, there) + allowed
 
-        q, v = _together(q, v)
+        q, v = one_for_all((q, v), (1, 1))[1]
         here, there_is = nearest(slide, robot.integrate, robot.difference, self.of.set.yielding, q)
         _, slow, size = step(here, v)
         return (here, np.where(there_is[..., None], slow, np.nan), size), None
@@ -60,12 +61,6 @@ class RolledReturns:
         there, slow, misfit, unserved = kernel.gufunc("d")(q, v)
         slow = np.where(unserved[..., None] == 0, slow, np.nan) if np.any(unserved) else slow
         return there, slow, misfit[..., self.written].max(-1)
-
-
-def _together(q, v):
-    """q and v with the axes of one batch."""
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    return tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
 
 
 def dependent_step(system: RolledLoopSystem, q, v):

@@ -243,15 +243,13 @@ class LocalLoops:
 
     def along(self, q, v):
         """c, Jc v, |Jc| |v| and the largest entries of Jc, these without units, of each row of the set (m,), at one state."""
-        set_, out = self.loops.set, np.zeros((4, len(self.loops.set)))
-        numbers = np.arange(len(set_))
+        out = np.zeros((4, len(self.loops.set)))
         for key, batch in self.batches.items():
             found, which = batch.rows(q[self.coordinates[key]]), self.of_kind[key]
-            rows = [[numbers[set_.slices[set_.constraints[i].name]] for i in self.loops.constraints[g]] for g in which]
             own = v[np.array([self.loops.columns[g] for g in which])][..., None]
             largest = (np.abs(found.Jc) * batch.kind.reach / batch.kind.scales[:, None]).max(-1, keepdims=True, initial=0.0)
             parts = found.c, found.Jc @ own, np.abs(found.Jc) @ np.abs(own), largest
-            out[:, np.array([np.concatenate(x) for x in rows])] = np.array([x[..., 0] for x in parts])
+            out[:, np.array([self.loops.numbers[g] for g in which])] = np.array([x[..., 0] for x in parts])
         return out
 
     def _enough(self, kind: Kind, which: list[int], start, weights) -> list[tuple[tuple[int, ...], int]]:

@@ -14,7 +14,7 @@ from ..choice.loops import Choice, Loops
 from ..rows.set import ConstraintSet
 from ..solution.at_state import INCONSISTENT, OPEN, check_closed
 from ..solution.augmented import augmented
-from ..solution.given import with_arrays
+from ..solution.given import one_for_all, with_arrays
 from .system import LoopSystem
 
 
@@ -33,8 +33,8 @@ def embedded_dynamics(loops: Loops, q, v, tau, external=None, t=0.0):
 def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
     """evaluate(choices, samples...) over a batch: each sample has a choice of dependent velocities of its own, samples with
     the same one run together. `cores` are the dimensions of one sample of each array; the first is q."""
-    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
-    flat = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]).reshape(-1, *x.shape[x.ndim - n :]) for x, n in zip(arrays, cores)]
+    batch, whole = one_for_all(arrays, cores)
+    flat = [x.reshape(-1, *x.shape[len(batch) :]) for x in whole]
     drive = loops.set.driven_by_name(t)
     alike: dict[tuple[Choice, ...], list[int]] = {}
     for i, q in enumerate(flat[0]):
@@ -45,8 +45,8 @@ def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
     for choices, which in alike.items():
         found = evaluate(choices, *(x[which] for x in flat))
         out = out or [np.zeros((len(flat[0]), *x.shape[1:])) for x in found]
-        for whole, x in zip(out, found):
-            whole[which] = x
+        for result, x in zip(out, found):
+            result[which] = x
     return [x.reshape((*batch, *x.shape[1:])) for x in out]
 
 
