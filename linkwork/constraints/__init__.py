@@ -9,7 +9,7 @@ from .rows.distance_rows import holder, point, where
 from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet, rows_of
 from .solution.reduced import Reduced
-from .systems.embedded import Embedded
+from .systems.embedded_view import Embedded
 from .systems.forces import Forces
 
 __all__ = [

@@ -18,18 +18,18 @@ from .report import Report, report
 from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet
 from .solution import move_squeeze
+from .solution.arguments import check_no_kernel, each, finite_arrays, one_batch, one_configuration, one_time, some, with_arrays
 from .solution.at_state import AtState
-from .solution.given import check_no_kernel, each, finite_arrays, one_batch, one_configuration, one_time, some, with_arrays
 from .solution.integrability import integrable
 from .solution.reduced import Reduced
 from .states import states
-from .states.returning import RETURNS
-from .states.rolled_returning import RolledReturns
-from .systems import accelerations, forces, quantities
-from .systems.embedded import Embedded
-from .systems.formula import ByNumbers, Formula
-from .systems.kernels import ChoiceKernels, Choices
-from .systems.rolled import RolledLoops
+from .states.returns import RETURNS
+from .states.rolled_returns import RolledReturns
+from .systems import accelerations, forces, under_constraints
+from .systems.choice_kernels import ChoiceKernels, Choices
+from .systems.embedded_view import Embedded
+from .systems.loop_binding import ByNumbers, Formula
+from .systems.rolled_loops import RolledLoops
 
 
 class Constrained:
@@ -46,7 +46,7 @@ class Constrained:
         self.robot: Any = robot
         self.tolerance: float | None = None  # see `tolerating`
         self.set = ConstraintSet.of(robot, *more)
-        self._made = Made()
+        self._kernels = Made()
 
     @property
     def nv(self) -> int:
@@ -71,7 +71,7 @@ class Constrained:
         return {"set": self.set, "tolerance": self.tolerance}
 
     def __setstate__(self, state):
-        self.robot, self.set, self.tolerance, self._made = state["set"].robot, state["set"], state["tolerance"], Made()
+        self.robot, self.set, self.tolerance, self._kernels = state["set"].robot, state["set"], state["tolerance"], Made()
 
     def may_be_open(self, closed: float) -> float:
         """How open constraints may be, where `closed` is what rounding leaves."""
@@ -153,7 +153,7 @@ class Constrained:
             loops, content = Loops(self.set, lowered.joint_space), name if bound is None else bound
             return ChoiceKernels(self.choices, loops, name, function, arrays, content, pulled="pull" in inputs)
 
-        return self._made.once(make, name, *(() if bound is None else (bound.quantity, bound.options, bound.extra)))
+        return self._kernels.once(make, name, *(() if bound is None else (bound.quantity, bound.options, bound.extra)))
 
     @cached_property
     def by_numbers(self) -> ByNumbers:
@@ -166,10 +166,10 @@ class Constrained:
 
     def formula(self, bound: Bound) -> Formula:
         """A quantity that honours constraints as one formula."""
-        return self._made.once(lambda: Formula(self.by_numbers, bound), bound.quantity, bound.options, bound.extra)
+        return self._kernels.once(lambda: Formula(self.by_numbers, bound), bound.quantity, bound.options, bound.extra)
 
     def returns(self, name: str) -> Callable | None:
-        """The kernel of a return to the constraints (`states.returning.RETURNS`); None where it is made in NumPy."""
+        """The kernel of a return to the constraints (`states.returns.RETURNS`); None where it is made in NumPy."""
         if self._rolled_returns is not None:
             return getattr(self._rolled_returns, name)
         return self.function(name, RETURNS[name], "q", "v") if self.compiled else None
@@ -195,7 +195,7 @@ class Constrained:
         """The acceleration nearest to v̇ (..., nv) that keeps the constraints; lengths count against the size of the mechanism."""
         return each(self.set, "possible", _nearest_possible, {"q": q, "v": v, "vdot": vdot}, t, out)
 
-    ask = quantities.ask
+    ask = under_constraints.ask
 
     def derivatives(self, q, v, tau, external=None, *, t=None) -> Derivatives:
         """How accelerations and forces of constraints change with q, v, τ and t, along the constraints: `.vdot_by`, `.force_by`,

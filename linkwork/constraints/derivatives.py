@@ -22,10 +22,10 @@ from .. import quantities
 from .rows.rank import Factored
 from .rows.set import ConstraintSet
 from .rows.slopes import Slopes
+from .solution.arguments import rounded
 from .solution.at_state import AtState, free_inertia, left_free
-from .solution.given import rounded
 from .solution.sharing import Sharing
-from .systems.quantities import under_constraints
+from .systems.under_constraints import under_constraints
 
 
 @dataclass(frozen=True, eq=False)

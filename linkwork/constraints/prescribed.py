@@ -8,7 +8,7 @@ from .rows.rank import Factored
 from .rows.set import ConstraintSet
 from .solution.at_state import INCONSISTENT, AtState, free_inertia, left_free
 from .solution.move_squeeze import least_forces
-from .systems.quantities import under_constraints
+from .systems.under_constraints import under_constraints
 
 
 @under_constraints(quantities.hybrid_dynamics)

@@ -4,8 +4,8 @@ import numpy as np
 
 from linkwork.constraints.rows.rank import row_scale
 from linkwork.constraints.rows.set import ConstraintSet
+from linkwork.constraints.solution.arguments import fitting
 from linkwork.constraints.solution.at_state import check_closed
-from linkwork.constraints.solution.given import fitting
 
 
 def kkt(set_: ConstraintSet, q, v, tau, t=0.0):

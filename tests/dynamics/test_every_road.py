@@ -14,7 +14,7 @@ from pairwise import pairwise
 from roads import MECHANISMS, OF_ONE_FORMULA, ROADS, case_of, has_none, model_of, plain, results, robot_of
 
 import linkwork as lw
-from linkwork.constraints.systems.quantities import UNDER_CONSTRAINTS
+from linkwork.constraints.systems.under_constraints import UNDER_CONSTRAINTS
 from linkwork.engine.loading.kernel import Kernel
 from linkwork.errors import LinkworkError
 from linkwork.quantities import QUANTITIES, Honours

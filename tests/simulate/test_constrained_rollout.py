@@ -8,7 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints.systems.formula import ByChoice
+from linkwork.constraints.systems.loop_binding import ByChoice
 from linkwork.errors import SimulationError
 from linkwork.model.mechanisms.linkages import four_bar
 

@@ -5,7 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import quantities, sweeps
-from linkwork.constraints.systems.embedded import system_at
+from linkwork.constraints.systems.embedded_view import system_at
 from tests.flexible.models import small
 
 

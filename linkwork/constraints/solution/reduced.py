@@ -16,8 +16,8 @@ from ...lie.scalars import numbers
 from ..choice.loops import Loops
 from ..choice.partition import independent_velocities
 from ..rows.set import ConstraintSet
+from .arguments import sample_by_sample, with_arrays
 from .at_state import AtState
-from .given import sample_by_sample, with_arrays
 
 
 class Split(NamedTuple):

@@ -7,9 +7,9 @@ import numpy as np
 from ...errors import ConstraintError
 from ..rows.rank import RANK
 from ..rows.set import ConstraintSet
-from ..solution.given import sample_by_sample
+from ..solution.arguments import sample_by_sample
 from ..solution.return_to import ROUNDING, closed
-from ..systems.cells import LocalLoops
+from ..systems.local_loops import LocalLoops
 
 TURN = 0.5  # radians, or sizes of the mechanism, that one step may go: so that a branch of assembly is kept
 STEPS = 200

@@ -7,9 +7,9 @@ from ...operators.rigid import rigid
 from ..rows.rank import RANK, Factored
 from ..rows.set import ConstraintSet
 from ..solution import return_to
+from ..solution.arguments import sample_by_sample
 from ..solution.at_state import INCONSISTENT, AtState, rank_tolerance
 from ..solution.augmented import square_root
-from ..solution.given import sample_by_sample
 from ..solution.reduced import independent
 from .assembly import CLOSED, closing
 

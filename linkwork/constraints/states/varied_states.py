@@ -16,10 +16,10 @@ from ...lie.scalars import rounding
 from ...quantities import integrate
 from ...systems import Mechanism
 from ..solution.return_to import ROUNDING, closed
-from ..systems.formula import ByNumbers, LoopBinding
+from ..systems.loop_binding import ByNumbers, LoopBinding
 from ..systems.system import LoopSystem, largest
 from .assembly import CLOSED, STEPS, TURN
-from .returning import Nearest, nearest
+from .returns import Nearest, nearest
 from .states import PUT_BACK
 
 

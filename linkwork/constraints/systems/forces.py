@@ -11,7 +11,7 @@ from ...spatial import phi_inverse
 from ..rows.loop_rows import LoopRows
 from ..rows.set import ConstraintSet
 from ..solution.at_state import FORCES, AtState
-from .quantities import under_constraints
+from .under_constraints import under_constraints
 
 
 @dataclass(frozen=True, eq=False)

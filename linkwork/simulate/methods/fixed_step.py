@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ...constraints.systems.formula import ByChoice, ByNumbers
+from ...constraints.systems.loop_binding import ByChoice, ByNumbers
 from ...dynamics import Dynamics
 from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input

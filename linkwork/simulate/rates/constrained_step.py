@@ -16,8 +16,8 @@ from typing import cast
 import numpy as np
 
 from ... import quantities
-from ...constraints.states.returning import Nearest
-from ...constraints.systems.formula import LoopBinding
+from ...constraints.states.returns import Nearest
+from ...constraints.systems.loop_binding import LoopBinding
 from ...constraints.systems.system import LoopSystem
 from ...lie.iteration import iterate
 from ...lie.scalars import rounding

@@ -20,7 +20,7 @@ from ..state import Embedding, Part
 
 if TYPE_CHECKING:
     from ...constraints import Constrained
-    from ...constraints.systems.kernels import Pick
+    from ...constraints.systems.choice_kernels import Pick
 
 WAYS = "project", "embed"
 UNSEEN = 1e-3  # of an error that projection takes away, how much counts
@@ -55,7 +55,7 @@ class Keeper(Part):
     def state(self, state: Embedding | None) -> None:
         self.pick, self.floor = None, WORSE
         if state is not None:
-            from ...constraints.systems.kernels import Pick  # only embedded runs have one
+            from ...constraints.systems.choice_kernels import Pick  # only embedded runs have one
 
             self.pick, self.floor = Pick.read((state.choices, state.pivots)), state.floor
 

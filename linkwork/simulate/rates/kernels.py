@@ -7,7 +7,7 @@ from inspect import signature
 
 import numpy as np
 
-from ...constraints.systems.formula import ByChoice, ByNumbers, LoopBinding
+from ...constraints.systems.loop_binding import ByChoice, ByNumbers, LoopBinding
 from ...dynamics import Dynamics
 from ...engine.differentiation.derived import Derived
 from ...engine.loading.compiled import Made

@@ -1,6 +1,6 @@
 """Constraints in compiled steps: rates under them, the errors that a return to them leaves, and the return after each step.
 
-Compiled code chooses the dependent velocities of each sample from its numbers (constraints/systems/formula.py).
+Compiled code chooses the dependent velocities of each sample from its numbers (constraints/systems/loop_binding.py).
 A state that this does not serve has rates that are not numbers, and its step is made in Python.
 """
 
@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from ...constraints import Constrained
-from ...constraints.states.returning import allowed, put_back
+from ...constraints.states.returns import allowed, put_back
 from ...constraints.states.varied_states import fit, off
 from ...constraints.systems.system import LoopSystem
 from ...engine.loading.kernel import Kernel

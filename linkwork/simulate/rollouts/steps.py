@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...constraints.systems.formula import ByChoice
+from ...constraints.systems.loop_binding import ByChoice
 from ...dynamics import Dynamics
 from ...engine.loading.interpreter import called
 from ...engine.loading.kernel import Kernel
@@ -62,7 +62,7 @@ def one_choice(step: FixedStep) -> ByChoice | None:
     robot = step.robot
     if step.reset is not None or step.law is not None or not isinstance(robot, Dynamics) or robot.constraints is None:
         return None
-    pick = robot.constraints.by_numbers.held.choices[0]  # by_numbers names what is no formula
+    pick = robot.constraints.by_numbers.constrained.choices[0]  # by_numbers names what is no formula
     return ByChoice(robot.constraints, pick) if pick.pivots.size else None
 
 

@@ -12,9 +12,9 @@ from ...quantities.motion import accelerated
 from ...sweeps import Blocks, Rates
 from ..choice.loops import Choice, Loops
 from ..rows.set import ConstraintSet
+from ..solution.arguments import one_for_all, with_arrays
 from ..solution.at_state import INCONSISTENT, OPEN, check_closed
 from ..solution.augmented import augmented
-from ..solution.given import one_for_all, with_arrays
 from .system import LoopSystem
 
 

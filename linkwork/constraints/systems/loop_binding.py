@@ -1,4 +1,5 @@
-"""A quantity under constraints as one formula, for programs, C, symbols, GPUs, variations and kernels of the user.
+"""Loops as the binding of a mechanism, and a quantity of it as one formula, for programs, C, symbols, GPUs, variations and kernels of the
+user.
 
 Which velocities depend on which is chosen by the numbers of each sample, inside of the formula (`pivoting.py`): one text serves
 mechanisms of other lengths, each with a choice of its own. A sample that has no answer of this kind gets NaN: its loops are open, its
@@ -22,12 +23,12 @@ from ...quantities.bound import Bound, scalars_of
 from ...systems import Binding, Mechanism, Nodes
 from ..choice.loops import Choice, Loops, Ranked
 from ..rows.rank import LEFT
+from ..solution.arguments import one_time
 from ..solution.at_state import INCONSISTENT
-from ..solution.given import one_time
-from .kernels import Pick
-from .quantities import UNDER_CONSTRAINTS
-from .rolled import dynamics_where_served
+from .choice_kernels import Pick
+from .rolled_loops import dynamics_where_served
 from .system import LoopSystem, are_numbers, where_served
+from .under_constraints import UNDER_CONSTRAINTS
 
 if TYPE_CHECKING:
     from ..constrained import Constrained
@@ -36,20 +37,20 @@ if TYPE_CHECKING:
 class ByNumbers:
     """Each sample of a constrained robot chooses its dependent velocities."""
 
-    def __init__(self, held: "Constrained"):
-        self.held, self.set = held, held.set
-        for x in held.set.constraints:
+    def __init__(self, constrained: "Constrained"):
+        self.constrained, self.set = constrained, constrained.set
+        for x in constrained.set.constraints:
             if not (x.traceable and x.embeddable):
                 why = f", which {x.why_plain}" if x.why_plain else ""
                 raise ModelError(
-                    f'constraint "{x.name}" of {held.robot.model.name}{why} is no part of a formula: it only gives numbers. '
+                    f'constraint "{x.name}" of {constrained.robot.model.name}{why} is no part of a formula: it only gives numbers. '
                     "robot.forward_dynamics(q, v, tau) and other methods keep it; write its function with NumPy, so that it can be traced."
                 )
 
     @cached_property
     def ranked(self) -> tuple[Ranked, ...]:
         """Rows and ranks of each loop, from choices at configurations that the mechanism can have."""
-        return self.held.choices.ranked
+        return self.constrained.choices.ranked
 
     @property
     def decided_by(self) -> tuple:
@@ -78,8 +79,8 @@ class ByNumbers:
 class ByChoice(ByNumbers):
     """One choice for all samples, which takes fewer operations."""
 
-    def __init__(self, held: "Constrained", pick: Pick):
-        super().__init__(held)
+    def __init__(self, constrained: "Constrained", pick: Pick):
+        super().__init__(constrained)
         self.pick = pick
 
     @property
@@ -153,7 +154,7 @@ class Formula:
     def rolled_kernel(self) -> Kernel | None:
         """A loop over small loops and the joints between them, NaN where it has no answer: of forward dynamics alone, without wrenches
         from outside; else None."""
-        loops = self.by_numbers.held.rolled if self.by_numbers.set.robot.rolled else None
+        loops = self.by_numbers.constrained.rolled if self.by_numbers.set.robot.rolled else None
         if loops is None or self.quantity is not forward_dynamics or self.bound.extra:
             return None
         return loops.kernel(self.name, dynamics_where_served, self.inputs)

@@ -28,8 +28,8 @@ from ..rows.rank import LEFT
 from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
 from ..solution.at_state import INCONSISTENT, OPEN
-from .cells import Kind, LocalLoops
-from .kernels import are_finite
+from .choice_kernels import are_finite
+from .local_loops import Kind, LocalLoops
 from .system import lacks, largest
 
 LARGEST = 24  # velocities of one loop: of more, straight-line code for each class of loop is long

@@ -25,7 +25,7 @@ from ..rows.kinematics import Kinematics
 from ..rows.rank import LEFT, RANK, without_small_rows
 from ..rows.rows import Constraint, Rows, stacked_columns
 from ..solution.return_to import ROUNDING, closed
-from .kernels import NEAR, REACH
+from .choice_kernels import NEAR, REACH
 
 TURN = 0.5  # radians, or metres, that one step may go, so that a branch of assembly is kept
 ROUNDS = 80  # of Gauss and Newton that close loops, and of steps that did not help

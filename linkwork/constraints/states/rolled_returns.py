@@ -16,15 +16,15 @@ from ...engine.tracing.rolled import Joined
 from ...lie.scalars import rounding
 from ...quantities import integrate
 from ...sweeps import Rates, accelerations, articulated_inertia, at_rest, innovations
+from ..solution.arguments import one_for_all
 from ..solution.at_state import INCONSISTENT
-from ..solution.given import one_for_all
 from ..solution.return_to import nearest, returned
-from ..systems.rolled import Bends, RolledLoops, RolledLoopSystem
+from ..systems.rolled_loops import Bends, RolledLoops, RolledLoopSystem
 from ..systems.system import largest
 
 
 class RolledReturns:
-    """The returns to the constraints of a long mechanism (`returning.RETURNS`), called as `ChoiceKernels` are: rounds of a step by a
+    """The returns to the constraints of a long mechanism (`returns.RETURNS`), called as `ChoiceKernels` are: rounds of a step by a
     kernel. What some loop does not serve is not numbers."""
 
     def __init__(self, of: RolledLoops):

@@ -10,9 +10,9 @@ from ...engine.running.device import on_device
 from ...engine.tracing.array import Traced
 from ...quantities import Quantity
 from ...quantities.bound import Bound
-from ..solution.given import arrays_of, check_no_kernel, each, one_time
-from .embedded import by_choice, check_loops, system_at
-from .kernels import completed
+from ..solution.arguments import arrays_of, check_no_kernel, each, one_time
+from .choice_kernels import completed
+from .embedded_view import by_choice, check_loops, system_at
 from .system import where_served
 
 if TYPE_CHECKING:
@@ -32,16 +32,16 @@ def under_constraints(quantity: Quantity) -> Callable[[Callable], Callable]:
     return declared
 
 
-def ask(held: "Constrained", bound: Bound, arrays, out=None, t=None):
+def ask(self: "Constrained", bound: Bound, arrays, out=None, t=None):
     """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
     if bound.quantity not in UNDER_CONSTRAINTS and any(isinstance(x, Traced) or on_device(x) for x in arrays):
-        return held.formula(bound)(arrays, t, out)
-    check_no_kernel(held.set, bound.name, arrays)
+        return self.formula(bound)(arrays, t, out)
+    check_no_kernel(self.set, bound.name, arrays)
     given = {x.name: array for x, array in zip(bound.inputs, arrays)}
     if bound.quantity in UNDER_CONSTRAINTS:
-        return each(held.set, bound.name, _in_order(bound), given, t, out)
-    arrays, kind = arrays_of(held.set, bound.name, given)
-    results = [np.asarray(x).astype(kind, copy=False) for x in _of_embedded(held, bound, arrays, one_time(held.set, t))]
+        return each(self.set, bound.name, _in_order(bound), given, t, out)
+    arrays, kind = arrays_of(self.set, bound.name, given)
+    results = [np.asarray(x).astype(kind, copy=False) for x in _of_embedded(self, bound, arrays, one_time(self.set, t))]
     if out is not None:
         return put_into(out, *results)
     return tuple(results) if bound.quantity.several else results[0]
@@ -58,7 +58,7 @@ def _in_order(bound: Bound) -> Callable:
     return run
 
 
-def _of_embedded(held: "Constrained", bound: Bound, arrays, t: float):
+def _of_embedded(self: "Constrained", bound: Bound, arrays, t: float):
     """The results of a quantity of the embedded system: by kernels, and what they do not serve in NumPy."""
     several, cores = bound.quantity.several, [len(x.shape) for x in bound.inputs]
 
@@ -67,12 +67,12 @@ def _of_embedded(held: "Constrained", bound: Bound, arrays, t: float):
         return where_served(system.serves(state[0]), *(results if several else (results,)))
 
     def in_numpy(choices, *state):
-        system = system_at(held.loops, choices, t)
+        system = system_at(self.loops, choices, t)
         results = bound.of_system(system, state)
         check_loops(system, system.loops.misfit(system.rows(state[0]), state[0]), state[0], t)
         return results if several else (results,)
 
-    if not (held.compiled and held.nv):
-        return by_choice(held.loops, arrays, cores, t, in_numpy)
-    kernels = held.function(f"constrained_{bound.name}", function, *(x.name for x in bound.inputs), bound=bound)
-    return completed(kernels, lambda *some: by_choice(held.loops, some, cores, t, in_numpy), arrays, t=t)
+    if not (self.compiled and self.nv):
+        return by_choice(self.loops, arrays, cores, t, in_numpy)
+    kernels = self.function(f"constrained_{bound.name}", function, *(x.name for x in bound.inputs), bound=bound)
+    return completed(kernels, lambda *some: by_choice(self.loops, some, cores, t, in_numpy), arrays, t=t)
