@@ -35,7 +35,7 @@ class DrivenRows(CoordinateRows):
         """f, ḟ and f̈."""
         x = self.bond
         try:
-            value, *more = self._followed(0, t) if x.rate is None else (x.function(t), *self._followed(1, t))
+            value, *more = self._rates[0](t) if x.rate is None else (x.function(t), *self._rates[1](t))
             bend = more[1] if x.acceleration is None else x.acceleration(t)
             value, speed, bend = (float(np.asarray(y, float).reshape(())) for y in (value, more[0], bend))
         except LinkworkError:
@@ -60,14 +60,11 @@ class DrivenRows(CoordinateRows):
 
     def jerk(self, t) -> float:
         order = 2 if self.bond.acceleration is not None else 1 if self.bond.rate is not None else 0
-        return float(self._followed(order, t)[3 - order])
-
-    def _followed(self, order: int, t) -> tuple[float, ...]:
-        """The rate of this order as a function of time, with its own rates up to the third of the drive."""
-        return self._functions[order](t)
+        return float(self._rates[order](t)[3 - order])
 
     @cached_property
-    def _functions(self) -> tuple:
+    def _rates(self) -> tuple:
+        """The function, its rate and its acceleration, as far as they are given, each with its own rates up to the third of the drive."""
         x = self.bond
         return tuple(f and with_rates(f, 3 - n) for n, f in enumerate((x.function, x.rate, x.acceleration)))
 

@@ -98,18 +98,14 @@ class ConstraintSet:
         """What velocities are measured against, one by one: a radian a second, or the size of the mechanism; of modal coordinates what
         deforms their body by its own size."""
         out = np.where(self.turns, 1.0, self.size)
-        out[self.modal] = self._spreads / SPREAD
+        model = self.robot.model
+        out[self.modal] = [x / SPREAD for name in model.flexible_bodies for x in model.joint(name).joint.spread]
         return out
 
     @cached_property
     def modal(self) -> np.ndarray:
         """The numbers of velocities that are rates of modal coordinates."""
         return np.array([i for name in self.robot.model.flexible_bodies for i in np.arange(self.robot.nv)[self.robot.v_index(name)]], int)
-
-    @property
-    def _spreads(self) -> np.ndarray:
-        model = self.robot.model
-        return np.concatenate([np.zeros(0), *(model.joint(name).joint.spread for name in model.flexible_bodies)])
 
     @cached_property
     def turns(self) -> np.ndarray:

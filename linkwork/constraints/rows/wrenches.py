@@ -12,13 +12,6 @@ from .kinematics import Kinematics, NodeKinematics
 BodyWrench = tuple[int | None, Any]  # number of a body (None: the world) and a wrench (..., 6) in its axes at its origin
 
 
-def through_joint(motion: Kinematics, parent: int | None, child: int, at: Pose, on: Pose, f) -> list[BodyWrench]:
-    """The wrench f (..., 6) on the child, given in the frame `on` there, and its opposite on the parent, which has the frame `at`."""
-    P, C = motion.place(parent, at), motion.place(child, on)
-    there = phi(pose_inverse(P.T) @ C.T) @ f[..., None]
-    return [(child, np.matvec(phi(on.matrix), f)), (parent, -(phi(at.matrix) @ there)[..., 0])]
-
-
 def on_bodies(rows: Callable, motion: Kinematics, bodies, lam) -> list[BodyWrench]:
     """The wrenches of λ on the bodies that `rows`, a function of the motion, hold on to: f(k) = Q(k)* λ on each node, Q the rows over the
     velocities of nodes; what is fixed to the world has the opposite of all others."""
@@ -56,8 +49,10 @@ class JointAxis:
         return JointAxis(parent, model.body_index(placed.child), at, on, tuple(map(float, own / (own @ own))))
 
     def wrenches(self, motion: Kinematics, force) -> list[BodyWrench]:
-        """Of a force (...) along the joint's velocity."""
-        return through_joint(motion, self.parent, self.child, self.at, self.on, force[..., None] * np.array(self.wrench))
+        """Returns those of a force (...) along the joint's velocity: on the child, and the opposite on the parent."""
+        P, C, f = motion.place(self.parent, self.at), motion.place(self.child, self.on), force[..., None] * np.array(self.wrench)
+        there = phi(pose_inverse(P.T) @ C.T) @ f[..., None]
+        return [(self.child, np.matvec(phi(self.on.matrix), f)), (self.parent, -(phi(self.at.matrix) @ there)[..., 0])]
 
 
 def direction(x) -> str:
