@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.loading.compiled import Made
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
@@ -46,7 +45,7 @@ class Constrained:
         self.robot: Any = robot
         self.tolerance: float | None = None  # see `tolerating`
         self.set = ConstraintSet.of(robot, *more)
-        self._kernels = Made()
+        self._functions: dict[tuple, Any] = {}  # kernels and formulas
 
     @property
     def nv(self) -> int:
@@ -71,7 +70,7 @@ class Constrained:
         return {"set": self.set, "tolerance": self.tolerance}
 
     def __setstate__(self, state):
-        self.robot, self.set, self.tolerance, self._kernels = state["set"].robot, state["set"], state["tolerance"], Made()
+        self.robot, self.set, self.tolerance, self._functions = state["set"].robot, state["set"], state["tolerance"], {}
 
     def may_be_open(self, closed: float) -> float:
         """How open constraints may be, where `closed` is what rounding leaves."""
@@ -146,14 +145,13 @@ class Constrained:
     def function(self, name: str, function: Callable, *inputs: str, bound: Bound | None = None) -> ChoiceKernels:
         """A function of (system, inputs...) as kernels, kept by its name and the quantity that it evaluates, if it does. Inputs
         that the robot does not know have one entry per velocity; one called pull is Baumgarte's (ω, ζ)."""
-
-        def make() -> ChoiceKernels:
+        key = (name,) if bound is None else (name, bound.quantity, bound.options, bound.extra)
+        if key not in self._functions:
             lowered, sizes = self.robot.lowered, {**SIZES, "pull": (2,)}
             arrays = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
             loops, content = Loops(self.set, lowered.joint_space), name if bound is None else bound
-            return ChoiceKernels(self.choices, loops, name, function, arrays, content, pulled="pull" in inputs)
-
-        return self._kernels.once(make, name, *(() if bound is None else (bound.quantity, bound.options, bound.extra)))
+            self._functions[key] = ChoiceKernels(self.choices, loops, name, function, arrays, content, pulled="pull" in inputs)
+        return self._functions[key]
 
     @cached_property
     def by_numbers(self) -> ByNumbers:
@@ -166,7 +164,10 @@ class Constrained:
 
     def formula(self, bound: Bound) -> Formula:
         """A quantity that honours constraints as one formula."""
-        return self._kernels.once(lambda: Formula(self.by_numbers, bound), bound.quantity, bound.options, bound.extra)
+        key = "formula", bound.quantity, bound.options, bound.extra
+        if key not in self._functions:
+            self._functions[key] = Formula(self.by_numbers, bound)
+        return self._functions[key]
 
     def returns(self, name: str) -> Callable | None:
         """The kernel of a return to the constraints (`states.returns.RETURNS`); None where it is made in NumPy."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.loading.compiled import Made
 from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input
 from ...errors import ConstraintError, ModelError, PlainWarning, UnknownNameError
@@ -152,7 +151,7 @@ class ConstraintSet:
         """The same where a search may have gone too far: what is no number stays so. By kernels where every constraint has one."""
         if self.traced and np.size(q):
             state = [q] if v is None else [q, v]
-            run = self._kernels.once(lambda: self._kernel(len(state)), len(state))
+            run = self._position_rows if v is None else self._rows
             c, Jc, U, *gamma = run(*state, *self.driven(t))
             return Rows(c, without_small_rows(Jc, self.scale, self.reach), U, gamma[0] if gamma else None)
         rows = self.stacked(self.motion(q, v, t))
@@ -216,9 +215,8 @@ class ConstraintSet:
             )  # fmt: skip
         return not robot.rolled
 
-    @cached_property
-    def _kernels(self) -> Made:
-        return Made()
+    _position_rows = cached_property(lambda self: self._kernel(1))
+    _rows = cached_property(lambda self: self._kernel(2))
 
     def _kernel(self, n: int):
         """Of n arrays of the state: (q) -> c, Jc, U, or (q, v) -> c, Jc, U, γ. Where something is driven, its f, ḟ and f̈ come last."""

@@ -103,9 +103,9 @@ def put_back(self: "Constrained", q, v, t=None, hold=()):
     For states of a run. Where a joint moves nothing with inertia, by `lift`."""
     if self.set.massless and not len(hold):
         return lifted(self, q, v, t)[0]
-    tolerance = self.may_be_open(PUT_BACK)
-    plain = partial(projection.project, self.set, t=self.time(t), hold=hold, tolerance=tolerance, nearest=False)
-    return plain(q, v) if len(hold) else _returned(self, "put_back", plain, q, v, self.time(t))[0]
+    t, tolerance = self.time(t), self.may_be_open(PUT_BACK)
+    plain = partial(projection.project, self.set, t=t, hold=hold, tolerance=tolerance, nearest=False)
+    return plain(q, v) if len(hold) else _returned(self, "put_back", plain, q, v, t)[0]
 
 
 @with_arrays
@@ -116,8 +116,9 @@ def lift(self: "Constrained", q, v, t=None):
 
 def lifted(self: "Constrained", q, v, t, first: Pick | None = None):
     """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
-    plain = partial(projection.lift, self.set, t=self.time(t), tolerance=self.may_be_open(PUT_BACK))
-    return _returned(self, "lift", plain, q, v, self.time(t), first)
+    t = self.time(t)
+    plain = partial(projection.lift, self.set, t=t, tolerance=self.may_be_open(PUT_BACK))
+    return _returned(self, "lift", plain, q, v, t, first)
 
 
 def _returned(self: "Constrained", name: str, plain: Callable, q, v, t: float, first: Pick | None = None):
@@ -132,9 +133,9 @@ def _returned(self: "Constrained", name: str, plain: Callable, q, v, t: float, f
     except ValueError:
         fitting(self.set, {"q": q, "v": v})
         raise
-    open_ = (size > PUT_BACK if bad is None else bad | (size > PUT_BACK)) | ~np.isfinite(slow).all(-1)
-    open_ = open_ & np.isfinite(q).all(-1) & np.isfinite(v).all(-1) if open_.any() else open_
-    if open_.any():
+    open_ = size > PUT_BACK if bad is None else bad | (size > PUT_BACK)
+    if open_.any() or not np.isfinite(slow).all():
+        open_ = (open_ | ~np.isfinite(slow).all(-1)) & np.isfinite(q).all(-1) & np.isfinite(v).all(-1)
         here, slow, start, fast = (np.broadcast_to(x, (*open_.shape, x.shape[-1])).copy() for x in (here, slow, q, v))
         here[open_], slow[open_] = plain(start[open_], fast[open_])
     return (here, slow), float(np.min(quality)) if quality else 1.0

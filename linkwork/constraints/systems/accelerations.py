@@ -17,7 +17,7 @@ from ..solution.arguments import arrays_of, some, where_finite, with_arrays
 from ..solution.at_state import AtState
 from ..solution.augmented import Solution, augmented
 from ..solution.reduced import projected
-from .choice_kernels import completed
+from .choice_kernels import complete
 from .embedded_view import embedded_dynamics
 
 if TYPE_CHECKING:
@@ -66,24 +66,27 @@ def forward_dynamics(self: "Constrained", q, v, tau, external=None, *, t=None, m
     arrays = {"q": q, "v": v, "tau": tau, **some(external=external)}
     if method is None and stabilization is None and any(isinstance(x, Traced) or on_device(x) for x in arrays.values()):
         return self.formula(Bound(dynamics, self.robot.lowered, (), tuple(arrays)[3:]))(tuple(arrays.values()), t, out)
-    state, kind = arrays_of(self.set, "forward_dynamics", arrays)
+    (q, v, tau, *push), kind = arrays_of(self.set, "forward_dynamics", arrays)
     if quick:
-        vdot = _by_kernels(self, *state[:3], state[3] if external is not None else None, self.time(t))
+        vdot = _by_kernels(self, q, v, tau, push[0] if push else None, self.time(t))
     else:
         run = partial(in_numpy, self, t=t, method=method, stabilization=stabilization)
-        vdot = where_finite(state, (1, 1, 1, 2), run)
+        vdot = where_finite([q, v, tau, *push], (1, 1, 1, 2), run)
     vdot = vdot.astype(kind, copy=False)
     return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
 
 
 def _by_kernels(self: "Constrained", q, v, tau, external, t: float, out=None):
     arrays = (q, v, tau) if external is None else (q, v, tau, external)
-    run = self.acceleration_kernels[external is not None]  # type: ignore[index]
+    run = self.acceleration_kernels[external is not None]
     if not np.size(q):
         return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), self.nv))
     if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end
         return put_into(out, _by_kernels(self, q, v, tau, external, t))
-    return completed(run, lambda *state: [in_numpy(self, *state, t=t)], arrays, t=t, out=None if out is None else (out,))[0]
+    (vdot,), bad = run(*arrays, out=None if out is None else (out,), t=t)
+    if bad is not None:
+        complete([vdot], bad, run.inputs, arrays, lambda *state: [in_numpy(self, *state, t=t)])
+    return vdot
 
 
 def in_numpy(self: "Constrained", q, v, tau, external=None, *, t=None, method=None, stabilization=None):

@@ -218,14 +218,11 @@ class ChoiceKernels:
         return Kernel(self.name, function, (*self.inputs, *more), content=(set_, self.content, pick.choices)).gufunc("d")
 
 
-def completed(kernels, plain: Callable, arrays, **how) -> list[np.ndarray]:
-    """The results of kernels; those of samples that they do not serve by `plain`, in NumPy."""
-    results, bad = kernels(*arrays, **how)
-    if bad is not None:
-        some = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, kernels.inputs))
-        for whole, x in zip(results, plain(*some)):
-            whole[bad] = x
-    return results
+def complete(results, bad, inputs, arrays, plain: Callable) -> None:
+    """Put the results of `plain`, in NumPy, where kernels have served no sample."""
+    some = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, inputs))
+    for whole, x in zip(results, plain(*some)):
+        whole[bad] = x
 
 
 def are_finite(arrays, inputs):

@@ -11,7 +11,7 @@ from ...engine.tracing.array import Traced
 from ...quantities import Quantity
 from ...quantities.bound import Bound
 from ..solution.arguments import arrays_of, check_no_kernel, each, one_time
-from .choice_kernels import completed
+from .choice_kernels import complete
 from .embedded_view import by_choice, check_loops, system_at
 from .system import where_served
 
@@ -75,4 +75,7 @@ def _of_embedded(self: "Constrained", bound: Bound, arrays, t: float):
     if not (self.compiled and self.nv):
         return by_choice(self.loops, arrays, cores, t, in_numpy)
     kernels = self.function(f"constrained_{bound.name}", function, *(x.name for x in bound.inputs), bound=bound)
-    return completed(kernels, lambda *some: by_choice(self.loops, some, cores, t, in_numpy), arrays, t=t)
+    results, bad = kernels(*arrays, t=t)
+    if bad is not None:
+        complete(results, bad, bound.inputs, arrays, lambda *some: by_choice(self.loops, some, cores, t, in_numpy))
+    return results
