@@ -145,31 +145,19 @@ class MotionSlopes:
         return By(q, shared.change(force.v), shared.change(force.tau), t)
 
 
+def _rounded(name: str) -> Any:
+    """A property of the slopes, in the precision of what came."""
+    return property(lambda self: rounded(getattr(self.slopes, name), self.kind))
+
+
 class Derivatives:
     """What a user asks of them, in the precision of what came: how v̇, the force Jc* λ and λ change with q, v, τ and t, each a `By`."""
 
     def __init__(self, slopes: MotionSlopes, kind: np.dtype):
         self.slopes, self.kind = slopes, kind
 
-    @property
-    def vdot(self) -> np.ndarray:
-        return rounded(self.slopes.vdot, self.kind)
-
-    @property
-    def lam(self) -> np.ndarray:
-        return rounded(self.slopes.lam, self.kind)
-
-    @property
-    def vdot_by(self) -> By:
-        return rounded(self.slopes.vdot_by, self.kind)
-
-    @property
-    def force_by(self) -> By:
-        return rounded(self.slopes.force_by, self.kind)
-
-    @property
-    def multipliers_by(self) -> By:
-        return rounded(self.slopes.multipliers_by, self.kind)
+    vdot, lam = _rounded("vdot"), _rounded("lam")
+    vdot_by, force_by, multipliers_by = map(_rounded, ("vdot_by", "force_by", "multipliers_by"))
 
 
 # --- as declared quantities

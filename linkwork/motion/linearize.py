@@ -20,7 +20,7 @@ from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import like, numbers
 from ..model.coordinates import entry_names
-from ..quantities import SIZES, difference
+from ..quantities import SIZES, ad, difference
 from ..systems import Mechanism
 from . import equations
 from .equations import STEPS
@@ -87,7 +87,7 @@ def under_constraints(robot, q, v, tau, push, t, dt, method: str, states) -> Lin
         )
     q, v, tau, *push = robot.constraints.batch("linearize", q, v, tau, *push)
     own, slopes = robot.passive_force(q, v), robot.passive_force_derivatives(q, v)
-    found = robot.constraints.linearization(q, v, tau + own, brackets(robot, v), slopes, *push, t=t, which=numbered(robot, states))
+    found = robot.constraints.linearization(q, v, tau + own, ad(robot.lowered.nodes, v), slopes, *push, t=t, which=numbered(robot, states))
     A, B = (found.A, found.B) if dt is None else held_over_a_step(found.A, found.B, dt)
     return named(robot, A, B, found.positions, found.velocities, dt)
 
@@ -150,7 +150,7 @@ def continuous(robot, q, v, tau, external=None):
     """A, B, with the forces that the mechanism exerts on itself."""
     by_q, by_v, by_tau = of_tree(robot, q, v, tau, external)
     zero = np.zeros_like(by_tau)
-    A = [-brackets(robot, v) + zero, like(np.eye(robot.nv), zero) + zero], [by_q, by_v]
+    A = [-ad(robot.lowered.nodes, v) + zero, like(np.eye(robot.nv), zero) + zero], [by_q, by_v]
     return stacked(A), stacked([[zero], [by_tau]])
 
 
@@ -267,13 +267,6 @@ def accelerations(robot, q, v, tau, t=None):
 
 def nodes_like(robot, some):
     return Mechanism(robot.lowered, robot.lowered.joint_space).at(some)
-
-
-def brackets(robot, v):
-    """ad(v) (..., nv, nv), joint by joint."""
-    nodes = robot.lowered.nodes
-    parts = nodes.tree.split(v)
-    return nodes.tree.matrix({(k, k): nodes.groups[k].ad(parts[k][..., 0]) for k in nodes.tree.base_to_tips()})
 
 
 def stacked(rows):

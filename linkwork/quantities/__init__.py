@@ -10,7 +10,7 @@ from .derivatives import (
 )
 from .energy import kinetic_energy, passive_force, potential_energy
 from .inertia import mass_matrix, mass_matrix_inverse, mass_matrix_solve
-from .kinematics import coordinate_rates, coordinate_weights, difference, integrate, jacobian, jacobian_derivative, pose, poses, qdot
+from .kinematics import ad, coordinate_rates, coordinate_weights, difference, integrate, jacobian, jacobian_derivative, pose, poses, qdot
 from .motion import forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
 from .rebasing import rebase, rebase_force
 from .sensors import inertial_unit

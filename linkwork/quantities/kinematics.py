@@ -139,6 +139,12 @@ def qdot(system, q, v):
     return _each_group(system, q, v, lambda group, q, v: group.rate(q, v))
 
 
+def ad(system, v):
+    """ad(v) (..., nv, nv), joint by joint: ad(v) w is the bracket [v, w]."""
+    tree, v = system.tree, system.tree.split(v)
+    return tree.matrix({(k, k): system.groups[k].ad(v[k][..., 0]) for k in tree.base_to_tips()})
+
+
 def coordinate_rates(system, q):
     """q̇ of each velocity, as columns (..., nq, nv), of q with its quaternions made unit, as the sweeps make them: the directions of
     derivatives by q."""

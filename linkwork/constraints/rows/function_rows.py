@@ -70,14 +70,14 @@ class FunctionRows(Constraint):
     @property
     def program(self) -> Program | None:
         """(q, v, t) -> c, Jc, U, γ; None where the function cannot be traced, or is too long for a kernel."""
-        return None if isinstance(self._recorded, str) else self._recorded
+        return self._recorded[0]
 
     @property
     def why_plain(self) -> str:  # type: ignore[override]
-        return self._recorded if isinstance(self._recorded, str) else ""
+        return self._recorded[1]
 
     @cached_property
-    def _recorded(self) -> Program | str:
+    def _recorded(self) -> tuple[Program | None, str]:
         """The program, or why there is none."""
         inputs = self.lowered.input("q", ("nq",)), self.lowered.input("v", ("nv",)), Input("t", ())
         nodes = self.lowered.plain()
@@ -86,8 +86,8 @@ class FunctionRows(Constraint):
         except ShapeError:
             raise
         except Exception as error:  # whatever the function does with what is no array of numbers
-            return f"cannot be traced: {error}"
-        return made if len(made.live) <= LONGEST else f"takes {len(made.live)} operations, and kernels {LONGEST} at most"
+            return None, f"cannot be traced: {error}"
+        return (made, "") if len(made.live) <= LONGEST else (None, f"takes {len(made.live)} operations, and kernels {LONGEST} at most")
 
     @abstractmethod
     def traced(self, nodes, q: Traced, v: Traced | None, t: Traced) -> tuple:

@@ -135,21 +135,18 @@ class Kinematics:
         `axes` (..., 3, 3), given in those of the carrier, rates are in these."""
         k, on = self._on_node(body, pose, shift)
         T = self._T[k] @ on  # first: axes that are given are found again in it
-        return self._placed(k, T, phi(on if axes is None else _turned(on, self._T[k][..., :3, :3].mT @ axes)))
+        F = phi(on if axes is None else _turned(on, self._T[k][..., :3, :3].mT @ axes))
+        J, world = self._jacobian(k, F), self.nodes.tree.world
+        if self.v is None:
+            return Place(T, J, None, None)
+        V, alpha = (self.nodes.still, self.nodes.still) if k == world else (self.V[k], self._alpha[k])
+        return Place(T, J, F.mT @ V, F.mT @ alpha)
 
     def _on_node(self, body: int | None, pose: Pose, shift) -> tuple[int, Any]:
         """The node of a frame, and its pose there."""
         if body is not None:
             return self.nodes.on_node(body, pose, shift)
         return self.nodes.tree.world, self.nodes.pose_matrix(pose, 0.0 if shift is None else shift)
-
-    def _placed(self, k: int, T, F) -> Place:
-        """The frame at the pose T, F the shift φ from node k to it."""
-        J, world = self._jacobian(k, F), self.nodes.tree.world
-        if self.v is None:
-            return Place(T, J, None, None)
-        V, alpha = (self.nodes.still, self.nodes.still) if k == world else (self.V[k], self._alpha[k])
-        return Place(T, J, F.mT @ V, F.mT @ alpha)
 
     def _jacobian(self, k: int, F):
         """The Jacobian (..., 6, width) of a frame that the shift F leads to from node k."""

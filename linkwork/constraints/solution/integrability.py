@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...quantities import integrate
+from ...quantities import ad, integrate
 from ..rows.differences import STEP, first
 from ..rows.rank import Factored
 from ..rows.set import ConstraintSet
@@ -19,7 +19,7 @@ def object_of_nonholonomy(set_: ConstraintSet, q, t=0.0):
     if not X.size:
         return np.zeros((len(Jc), 0, 0))
     turned = np.einsum("ija,jb->iab", row_slopes(set_, q, X, t), X)  # (∂_Xa Jc) X_b
-    return turned.transpose(0, 2, 1) - turned + np.einsum("ij,jab->iab", Jc, brackets(set_, X))
+    return turned.transpose(0, 2, 1) - turned + np.einsum("ij,ajk,kb->iab", Jc, ad(set_.nodes, X.T), X)
 
 
 def row_slopes(set_: ConstraintSet, q, X, t):
@@ -28,16 +28,6 @@ def row_slopes(set_: ConstraintSet, q, X, t):
         return np.stack([first(lambda s, x=x: set_.rows(integrate(set_.nodes, q, s * x), t=t).Jc, STEP) for x in X.T], -1)
     still = np.zeros(len(X))
     return set_.slopes(q, still, still, np.eye(len(set_)), t).pull @ X
-
-
-def brackets(set_: ConstraintSet, X):
-    """[X_a, X_b] of the joints' own groups (nv, r, r)."""
-    nodes, r = set_.nodes, X.shape[-1]
-    out = np.zeros((len(X), r, r))
-    for group, rows in zip(nodes.groups, nodes.tree.rows):
-        for a in range(r):
-            out[rows, a] = group.ad(X[rows, a]) @ X[rows]
-    return out
 
 
 def integrable(set_: ConstraintSet, q, t=0.0, tolerance: float = 1e-7) -> bool:

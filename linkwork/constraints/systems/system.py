@@ -11,6 +11,7 @@ import numpy as np
 
 from ...lie.scalars import like
 from ...model.tree import concatenated
+from ...quantities import ad
 from ...quantities.inertia import solved
 from ...sweeps import BlockRates, Blocks, Rates
 from ...systems import Nodes
@@ -144,7 +145,7 @@ class LoopSystem(System):
             J̇c(v) w = ½ [γ(v + w) − γ(v) − γ(w)] + ½ Jc [v, w]                    [v, w] the bracket in each joint
         """
         X, columns = s.own.X[self.roots[g][0]], self.loops.columns[g]
-        bracket = self.nodes.tree.matrix({(k, k): self.nodes.groups[k].ad(v[..., rows]) for k, rows in enumerate(self.nodes.tree.rows)})
+        bracket = ad(self.nodes, v)
         own, bent = self._gamma(g, s.q, v), []
         for i in range(X.shape[-1]):
             w = np.zeros_like(v + X[..., 0, :1], shape=np.broadcast_shapes(v.shape, (*X.shape[:-2], v.shape[-1])))
