@@ -77,5 +77,5 @@ def _of_embedded(self: "Constrained", bound: Bound, arrays, t: float):
     kernels = self.function(f"constrained_{bound.name}", function, *(x.name for x in bound.inputs), bound=bound)
     results, bad = kernels(*arrays, t=t)
     if bad is not None:
-        complete(results, bad, bound.inputs, arrays, lambda *some: by_choice(self.loops, some, cores, t, in_numpy))
+        complete(results, bad, bound.inputs, arrays, lambda *state: by_choice(self.loops, state, cores, t, in_numpy))
     return results
