@@ -1,4 +1,4 @@
-"""What users give to a constrained robot: arrays and one time, checked, functions of them over a batch, and their precision: constraints
+"""Arguments of a constrained robot: arrays and one time, checked, functions of them over a batch, and their precision: constraints
 compute in double precision whatever comes in, and answer in the precision of what came."""
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def some(**optional) -> dict[str, Any]:
 
 
 def fitting(set_: ConstraintSet, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
-    """What was given, by name, as arrays of the right shapes, and the dtype of a result."""
+    """Returns arguments, by name, as arrays of the right shapes, and the dtype of a result."""
     lowered = set_.robot.lowered
     return lowered.checked([lowered.input(name, ARRAYS[name]) for name in given], given.values())
 
@@ -93,7 +93,7 @@ def rounded(found: Any, kind: np.dtype):
 
 
 def finite_arrays(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], np.dtype]:
-    """What was given for a quantity, by name, as finite arrays of float64, and the dtype of the result."""
+    """Returns the arguments of a quantity, by name, as finite arrays of float64, and the dtype of the result."""
     found, kind = arrays_of(set_, name, given)
     arrays = dict(zip(given, found))
     check_finite(set_, name, arrays)
@@ -120,7 +120,7 @@ def one_configuration(set_: ConstraintSet, name: str, q) -> np.ndarray:
 
 
 def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any], *, kept: bool = False) -> tuple[list[np.ndarray], np.dtype]:
-    """What was given for a quantity, as arrays of the right shapes, float64 unless their precision is `kept`, and the dtype of the
+    """Returns the arguments of a quantity as arrays of the right shapes, float64 unless their precision is `kept`, and the dtype of the
     result."""
     check_no_kernel(set_, name, given.values())
     if any(on_device(x) for x in given.values()):

@@ -1,4 +1,4 @@
-"""What constraints say at a state, by singular values: which motions they leave, what of forces they carry. Velocities count without units,
+"""Constraints at a state, by singular values: the motions that they leave, the forces that they carry. Velocities count without units,
 forces as moments at a distance that is the size of the mechanism."""
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class AtState:
         return left_free(self.factored)
 
     def allowance(self, double: float, kind=np.float64):
-        """What may be left of a balance, of its size: rounding, `double` in double precision, or what open loops make of it."""
+        """Returns how much may be left of a balance, of its size: rounding, `double` in double precision, or what open loops make of it."""
         return np.maximum(SINGLE if kind == np.float32 else double, 100 * self.set.misfit(self.rows.c))
 
     def nearest(self, vdot):
@@ -75,7 +75,7 @@ class AtState:
             )
 
     def check_consistent(self, left, d, scale) -> None:
-        """What is left of the constraints' accelerations must be rounding, or what open loops make of it."""
+        """Raises where more is left of the constraints' accelerations than rounding, or than open loops make of it."""
         set_ = self.set
         size = ((np.abs(d) + scale) / set_.scale).max(-1, initial=0.0)
         wrong = np.abs(left) / set_.scale > np.asarray(self.allowance(INCONSISTENT) * size)[..., None]

@@ -90,7 +90,7 @@ class Kind:
 
 @dataclass(frozen=True, eq=False)
 class LocalLoop:
-    """What one loop has of its own."""
+    """The numbers that one loop has of its own."""
 
     members: tuple[int, ...]  # nodes, those that only place one among them
     fixed: tuple[np.ndarray, ...]  # of each member

@@ -103,7 +103,7 @@ class Bends:
 
 
 class RolledBlocks(NamedTuple):
-    """What such a system knows at a configuration."""
+    """The parts of such a system at a configuration."""
 
     q: Any  # of each node
     rigid: Blocks  # of the tree
@@ -111,7 +111,7 @@ class RolledBlocks(NamedTuple):
 
 
 class RolledRates(NamedTuple):
-    """What it knows of velocities there, in slots of each root."""
+    """The parts that velocities add, in slots of each root."""
 
     v: Any  # of each node
     Jc: Any

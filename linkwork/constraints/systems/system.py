@@ -25,7 +25,7 @@ LEAST_PIVOT = 1e-3  # of what a pivot was where it was chosen: below it the choi
 
 
 class LoopBlocks(NamedTuple):
-    """What a system with loops knows at a configuration."""
+    """The parts of a system with loops at a configuration."""
 
     rows: list[Rows]
     solvers: list
@@ -35,7 +35,7 @@ class LoopBlocks(NamedTuple):
 
 
 class LoopRates(NamedTuple):
-    """What it knows of velocities there: γ of each loop, and Ẋu of each member's joint."""
+    """The parts that velocities add: γ of each loop, and Ẋu of each member's joint."""
 
     gamma: list
     bend: dict[int, Any]
