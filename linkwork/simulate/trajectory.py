@@ -309,13 +309,7 @@ class Trajectory:
             rows, file = archive.of_sizes(rows, file, sizes_of(robot))
             return Trajectory(robot, *rows, **{name: getattr(file, name) for name in archive.OF_RUN})
 
-    def to_pandas(self):
-        """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""
-        return export.to_pandas(self)
-
-    def to_xarray(self):
-        """A Dataset over time, with joints and bodies by name."""
-        return export.to_xarray(self)
+    to_pandas, to_xarray = export.to_pandas, export.to_xarray
 
     def __repr__(self) -> str:
         ended = "" if self.status == "finished" else f", {self.status}"

@@ -32,11 +32,13 @@ def to_csv(path, trajectory) -> None:
 
 
 def to_pandas(trajectory):
+    """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""
     pandas = extra("pandas", "to_pandas needs", instead=INSTEAD)
     return pandas.DataFrame(table(trajectory), index=pandas.Index(trajectory.t, name="t"))
 
 
 def to_xarray(trajectory):
+    """A Dataset over time, with joints and bodies by name."""
     xarray = extra("xarray", "to_xarray needs", instead=INSTEAD)
     rows = {
         "q": (("time", "coordinate"), trajectory.q),
