@@ -116,12 +116,8 @@ def inverse_mass_matrix(of, q):
 
 
 def passive_force(of, q, v):
-    """That of the joints, and J* of the wrenches of springs and pushes between points."""
-    T, V = of("poses", q), of("body_velocities", q, v)
-    wrenches = np.zeros((*V.shape[:-2], of.nb, 6), q.dtype)
-    for at, force, torque in pulls(of.forces, partial(point, T, V)):
-        wrenches[..., at.body, :] += (phi(at.place) @ at.wrench(force, torque))[..., 0]
-    return of("passive_force", q, v) + of("joint_forces", q, wrenches)
+    """That of the joints, and that of springs and pushes between points."""
+    return of("passive_force", q, v) + point_force(of, q, of("body_velocities", q, v), of.forces)
 
 
 def potential_energy(of, q):
@@ -196,10 +192,14 @@ def hamiltonian_dynamics(of, q, p, tau):
 
 
 def conservative_force(of, q):
-    """J* of the wrenches of springs between points, and of pushes that are constant in the world."""
-    T = of("poses", q)
-    wrenches = np.zeros((*q.shape[:-1], of.nb, 6), q.dtype)
-    for at, force, torque in pulls(conservative(of.forces), partial(point, T, np.zeros((*T.shape[:-2], 6), T.dtype))):
+    """The force of springs between points, and of pushes that are constant in the world."""
+    return point_force(of, q, np.zeros((*q.shape[:-1], of.nb, 6), q.dtype), conservative(of.forces))
+
+
+def point_force(of, q, V, forces):
+    """J* of the wrenches of springs and pushes between points, at velocities V of the bodies."""
+    T, wrenches = of("poses", q), np.zeros(V.shape, q.dtype)
+    for at, force, torque in pulls(forces, partial(point, T, V)):
         wrenches[..., at.body, :] += (phi(at.place) @ at.wrench(force, torque))[..., 0]
     return of("joint_forces", q, wrenches)
 

@@ -302,7 +302,7 @@ class RolledTree:
         self.turn: int | None = None  # the number of loops after which roots are summed and given to; all of them if None
         self.asked: tuple[Handle, ...] = ()  # the children that were asked for last
         self._slots = self._totals = 0
-        self.parent, self.children = _Parents(self), _Children(self)
+        self.parent, self.children = Nodewise(self._parent), Nodewise(self._children)
         self.nv = sum(widths)
 
     @property
@@ -348,6 +348,22 @@ class RolledTree:
                 if self.trace.failed:
                     self.trace.reciprocal(ZERO)
                 return
+
+    def _parent(self, k: Handle) -> Handle:
+        c = self.step.group_class
+        p = self.groups.shapes[c].parent[k.member]
+        return Handle(0, PARENT) if p < 0 else Handle(self.representative[c][p], OWN, p)
+
+    def _children(self, k) -> tuple[Handle, ...]:
+        """The members of the same group that stand on k, and one that stands for all groups that do."""
+        if k == self.world:
+            self.asked = (Handle(0, CHILD, 0),)
+        else:
+            c = self.step.group_class
+            shape, members = self.groups.shapes[c], self.representative[c]
+            inside = (Handle(members[m], OWN, m) for m in shape.children[k.member])
+            self.asked = *inside, *(Handle(0, CHILD, j) for j, m in enumerate(shape.ports) if m == k.member)
+        return self.asked
 
     def new_loop(self, outward: bool) -> NodeLoop:
         """One more loop over all groups."""
@@ -463,7 +479,7 @@ class RolledTree:
     # --- in and out
 
     def constant(self, x):
-        return _Everywhere(x)
+        return Nodewise(lambda k: x)
 
     def split(self, x):
         return x.parts(self, column=True)
@@ -472,39 +488,14 @@ class RolledTree:
         return Joined(x, "v", self.nv)
 
 
-class _Everywhere:
-    def __init__(self, x):
-        self.x = x
+class Nodewise:
+    """A function of nodes, as sweeps ask for its values."""
+
+    def __init__(self, function: Callable):
+        self.function = function
 
     def __getitem__(self, k):
-        return self.x
-
-
-class _Parents:
-    def __init__(self, tree):
-        self.tree = tree
-
-    def __getitem__(self, k: Handle):
-        tree = self.tree
-        c = tree.step.group_class
-        p = tree.groups.shapes[c].parent[k.member]
-        return Handle(0, PARENT) if p < 0 else Handle(tree.representative[c][p], OWN, p)
-
-
-class _Children:
-    def __init__(self, tree):
-        self.tree = tree
-
-    def __getitem__(self, k) -> tuple[Handle, ...]:
-        self.tree.asked = (Handle(0, CHILD, 0),) if k == self.tree.world else self._of(k)
-        return self.tree.asked
-
-    def _of(self, k: Handle) -> tuple[Handle, ...]:
-        """The members of the same group that stand on k, and one that stands for all groups that do."""
-        c = self.tree.step.group_class
-        shape, members = self.tree.groups.shapes[c], self.tree.representative[c]
-        inside = (Handle(members[m], OWN, m) for m in shape.children[k.member])
-        return *inside, *(Handle(0, CHILD, j) for j, m in enumerate(shape.ports) if m == k.member)
+        return self.function(k)
 
 
 @dataclass(frozen=True)
