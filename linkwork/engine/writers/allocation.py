@@ -1,9 +1,8 @@
 """Which value of a program is in which register: straight-line arithmetic as instructions of a machine with a few of them.
 
 An instruction has at most one operand in memory, and the sum of a multiply-add replaces one of its operands, as on x86. When
-no register is free, the value whose next use is farthest away gives up its own (Belady 1966); one that lies in memory anyway
-goes sooner, because storing is what costs. What is not arithmetic (sines, comparisons) is left to functions of LLVM that run
-between stretches of instructions.
+no register is free, the value whose next use is farthest away gives up its own (Belady 1966). What is not arithmetic (sines,
+comparisons) is left to functions of LLVM that run between stretches of instructions.
 """
 
 from collections.abc import Container, Iterable
@@ -20,7 +19,6 @@ from .order import by_columns, in_pieces
 FREE = "in", "const", *SAME
 ARITHMETIC = "add", "mul", "rcp", "sqrt", "abs"
 PIECE = 100  # other operations that become one function
-CLEAN = 3.0  # how much nearer the next use of a value may be that is in memory, to give up its register before one that is not
 NEVER = 1 << 60
 
 Place = tuple  # ("in", argument, index), ("work", slot), ("out", result, ref) or ("const", number of a constant)
@@ -111,13 +109,13 @@ class _Allocation:
         self.uses: dict[int, list[int]] = {}  # positions of uses to come, the next one last
         self.home: dict[int, Place] = {}  # of values that are in memory
         self.held: dict[int, int] = {}  # registers of values
-        self.waiting: tuple[list, list] = [], []  # values in registers by next use: not in memory, in memory
+        self.waiting: list[tuple[int, int]] = []  # values in registers by next use, the farthest first
         self.free = list(range(registers - 1, -1, -1))
         self.slots: list[int] = []  # that are free
         self.emptied: list[int] = []  # that will be
         self.places: dict[int, int] = {}
         self.outside = set[int]()  # values that other operations read
-        self.room = self.now = 0
+        self.room = 0
         self.code: list[tuple] = []
 
     # --- what there is to do
@@ -162,7 +160,7 @@ class _Allocation:
             work += in_pieces(self.nodes, todo[number], PIECE) if number % 2 else todo[number]
         self._count_uses(work)
         stretches: list[Instructions | Others] = []
-        for self.now, what in enumerate(work):
+        for what in work:
             if isinstance(what, list):
                 self._leave_registers()
                 stretches += [Instructions(self.code), Others(what)]
@@ -170,7 +168,6 @@ class _Allocation:
                 self._others(what)
             else:
                 self._operation(what)
-        self.now = len(work)
         self._rest()
         stretches.append(Instructions(self.code))
         stretches = [x for x in stretches if isinstance(x, Others) or x.code]
@@ -208,32 +205,30 @@ class _Allocation:
         self._queue(v)
 
     def _queue(self, v: int) -> None:
-        """Those that may give up their register wait by their next use, those in memory and the others apart."""
-        uses = self.uses.get(v)
-        heappush(self.waiting[v < 0 or v in self.home], (-uses[-1] if uses else -NEVER, v))
+        """Let a value wait that may give up its register."""
+        heappush(self.waiting, (-self.next_use(v), v))
 
-    def _first(self, clean: bool, but: Container[int]) -> tuple[int, int]:
-        """The value in a register, and in memory too or not, whose next use is farthest away: (its use, it), or (-1, 0)."""
-        queue, passed, found = self.waiting[clean], list[tuple[int, int]](), (-1, 0)
+    def _farthest(self, but: Container[int]) -> tuple[int, int]:
+        """The value in a register whose next use is farthest away: (its use, it), or (-1, 0)."""
+        queue, passed, farthest = self.waiting, list[tuple[int, int]](), (-1, 0)
         while queue:
             when, v = queue[0]
-            if v not in self.held or (v < 0 or v in self.home) != clean or self.next_use(v) != -when:
+            if v not in self.held or self.next_use(v) != -when:
                 heappop(queue)  # it has changed since
             elif v in but:
                 passed.append(heappop(queue))
             else:
-                found = -when, v
+                farthest = -when, v
                 break
         for entry in passed:
             heappush(queue, entry)
-        return found
+        return farthest
 
     def _take(self, but: Container[int] = ()) -> int:
         """A register to write to."""
         if self.free:
             return self.free.pop()
-        (clean, first), (dirty, other) = self._first(True, but), self._first(False, but)
-        victim = first if first and (not other or CLEAN * (clean - self.now) >= dirty - self.now) else other
+        _, victim = self._farthest(but)
         self._save(victim)
         return self.held.pop(victim)
 
@@ -268,11 +263,7 @@ class _Allocation:
     def _worth(self, v: int, but: Container[int]) -> bool:
         """Is it better to load a value than to read it from memory now and at its next use?"""
         own = self.next_use(v)
-        if own == NEVER:
-            return False
-        if self.free or self._first(True, but)[0] > own:
-            return True
-        return self._first(False, but)[0] - self.now > CLEAN * (own - self.now)
+        return own != NEVER and (bool(self.free) or self._farthest(but)[0] > own)
 
     def _used(self, values: Iterable[int]) -> None:
         for v in values:
@@ -322,7 +313,6 @@ class _Allocation:
             self._store(n, ref, self.value(ref)[0], i)
             if not self.value(ref)[0] and i not in self.home and i not in self.outside:
                 self.home[i] = ("out", n, ref)
-                self._queue(i)
         if not self.uses.get(i):
             self.free.append(self.held.pop(i))
 
@@ -414,19 +404,12 @@ class _Allocation:
 
     def _copied(self, signs, x: int, y: int, c: int, values) -> int:
         held = self.held
-        if c not in held or (x in held and y in held):
-            self._load_but_one(x, y, values)
-            if x not in held:
-                x, y = y, x
-            register = self._take(values)
-            self.code.append(("load" if c not in held else "copy", None, self.at(c), register))
-            self.code.append(("231", signs, self.at(y), held[x], register))
-        else:
-            if x in held:
-                x, y = y, x
-            register = self._take(values)
-            self.code.append(("load", None, self.at(x), register))
-            self.code.append(("132", signs, register if x == y else self.at(y), held[c], register))
+        self._load_but_one(x, y, values)
+        if x not in held:
+            x, y = y, x
+        register = self._take(values)
+        self.code.append(("load" if c not in held else "copy", None, self.at(c), register))
+        self.code.append(("231", signs, self.at(y), held[x], register))
         self._release(values)
         return register
 
