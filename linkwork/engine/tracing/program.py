@@ -76,15 +76,14 @@ class Program:
             raise TraceError(f"{self.name} uses a value of iterate's step outside of it: carry it, and use what iterate returns.")
         return order
 
-    def depth_first(self, rank: Callable[[int], float] | None = None, results: Iterable[int] | None = None) -> list[int]:
-        """The nodes the outputs need, each after its operands: those of low rank first, or as they come. The results may be given
-        in another order than that of the outputs."""
+    def depth_first(self, rank: Callable[[int], float] | None = None) -> list[int]:
+        """The nodes the outputs need, each after its operands: those of low rank first, or as they come."""
         nodes = self.trace.nodes
 
         def below(i: int) -> Iterable[int]:
             return reversed([*operands(nodes[i])] if rank is None else sorted(operands(nodes[i]), key=rank))
 
-        return ordered((ref for output in self.outputs for ref in output.refs) if results is None else results, below)
+        return ordered((ref for output in self.outputs for ref in output.refs), below)
 
     def tables(self, dtype: str) -> list[np.ndarray]:
         """What a kernel reads besides its arguments: nothing, its constants are in the code."""

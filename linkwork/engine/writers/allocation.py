@@ -14,7 +14,7 @@ from ..tracing.operations import LOOPS, SAME, operands
 from ..tracing.program import Program
 from ..tracing.trace import Trace
 from .llvm import fused, uses_of
-from .order import by_columns, in_pieces
+from .order import in_pieces
 
 FREE = "in", "const", *SAME
 ARITHMETIC = "add", "mul", "rcp", "sqrt", "abs"
@@ -98,7 +98,7 @@ class _Allocation:
     def __init__(self, program: Program, registers: int):
         self.program, self.nodes = program, program.trace.nodes
         self.constants: dict[tuple[float, str], int] = {}
-        self.order = by_columns(program)
+        self.order = program.live
         self.results: dict[int, list[tuple[int, int]]] = {}  # (output, ref) by value
         refs = dict.fromkeys((n, ref) for n, x in enumerate(program.outputs) for ref in x.refs)
         for n, ref in refs:

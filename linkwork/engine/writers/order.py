@@ -3,19 +3,12 @@
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from math import cos, pi, sin
-from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from ..tracing.operations import made_by, operands
 from ..tracing.program import Program
-from ..tracing.trace import Trace
 from .llvm import fused, uses_of
 
 MIXTURES = [(cos(x), sin(x)) for x in (pi + pi * k / 8 for k in range(9))]  # of depth and need: what needs more comes first
-REGISTERS = 14  # for values, on most processors
-EVIDENT = 20_000  # nodes of a program that is so long because it solves equations
-_chosen: WeakKeyDictionary[Trace, dict] = WeakKeyDictionary()  # orders that have been found
 END = -1  # as if the results were read by one more operation
 
 
@@ -35,20 +28,6 @@ def fewest_spills(program: Program, registers: int) -> list[int]:
     ranks = [{i: a * depth[i] + 4 * b * need[i] for i in live} for a, b in MIXTURES]
     tried = [live, *(program.depth_first(rank.__getitem__) for rank in ranks)]
     return min(tried, key=lambda order: [spills(order, reads, n) for n in (registers, registers // 2)])
-
-
-def by_columns(program: Program) -> list[int]:
-    """The order of `program.live`, or that of its results column by column where it needs fewer spills: equations are solved so."""
-    known = _chosen.setdefault(program.trace, {})
-    if program.outputs not in known:
-        refs = [ref for x in program.outputs for ref in np.reshape(x.refs, x.shape).ravel(order="F").tolist()]
-        tried = program.live, program.depth_first(results=refs)
-        if len(program.live) > EVIDENT or tried[0] == tried[1]:
-            known[program.outputs] = tried[1]
-        else:
-            reads = read_by(program) | {END: []}  # a result is not kept
-            known[program.outputs] = min(tried, key=lambda order: spills(order, reads, REGISTERS))
-    return known[program.outputs]
 
 
 def in_pieces(nodes: list[tuple], order: Iterable[int], size: int) -> list[list[int]]:

@@ -11,7 +11,7 @@ from ..tracing.routines import Routine
 from . import assembly
 from .llvm import calls
 from .loop_bodies import bodies
-from .order import END, by_columns, in_pieces, read_by
+from .order import END, in_pieces, read_by
 
 LONGEST = 5000  # operations that still make one function
 MOST_RESULTS = 2_500  # entries of results that one function still writes: LLVM compares each store with those before it
@@ -62,7 +62,7 @@ def cut(program: Program, results_last: bool = True) -> Cut:
     """
     nodes, reads = program.trace.nodes, read_by(program)
     results = set(reads[END])
-    order = (i for i in by_columns(program) if i in reads and (nodes[i][0] != "in" or i in results))
+    order = (i for i in program.live if i in reads and (nodes[i][0] != "in" or i in results))
     pieces = in_pieces(nodes, order, PIECE)
     last = dict.fromkeys(results, len(pieces)) if results_last else dict[int, int]()
     for p in range(len(pieces) - 1, -1, -1):

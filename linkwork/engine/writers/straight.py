@@ -13,7 +13,6 @@ from . import allocation, assembly, pieces
 from .allocation import Others
 from .llvm import Kind, Writer, fused, uses_of
 from .loop_bodies import bodies
-from .order import by_columns
 
 
 def functions(program: Program, kind: Kind, name: str, attributes: str, once: bool = False) -> str:
@@ -56,7 +55,7 @@ class _Text:
             for result in self.made.get(i, ()):
                 self._give(writer, *result)
 
-        writer.run(by_columns(self.program), self.uses, give)
+        writer.run(self.program.live, self.uses, give)
         for result in self.late:
             self._give(writer, *result)
         return self._function(name, writer.body)
