@@ -213,25 +213,25 @@ class Block:
 
     # --- what transitions do
 
-    def _change(self, samples: np.ndarray, step: dict[str, Any] | None) -> np.ndarray:
-        """Settle what joints do in a step of samples, or where they begin; returns which of them, by number, are left to the host."""
+    def _change(self, samples: np.ndarray, step: dict[str, Any] | None, begins: float = 0.0) -> np.ndarray:
+        """Settle what joints do in a step of samples, or where they begin or go on; returns the numbers of those left to the host."""
         place, to_host, transition, host = self.place, self.place.library.to_host, self.run.transition, cast(Host, self.run.host)
         if transition is None or not len(samples):
             return np.arange(len(samples))
-        (index,), begins, count = place.index(samples), step is None, len(samples)
+        (index,), count = place.index(samples), len(samples)
         numbers = {name: x[index] for name, x in (self.state | self.given | {"held": self.held}).items()}
         if step is None:
             none = place.full((count, *transition.shapes[POLYNOMIAL]), 0.0)
             step = {"t0": numbers["t"], "late0": numbers["late"], "q0": numbers["q"], "h": numbers["t"], POLYNOMIAL: none}
         numbers |= {name: place.full((count, *shape), 0.0) for name, shape in transition.answers.items()}
-        numbers |= {name: step[name] for name in STEP} | {BEGINS: place.full((count,), float(begins))}
+        numbers |= {name: step[name] for name in STEP} | {BEGINS: place.full((count,), begins)}
         after = transition(numbers | {RESTITUTION: place.full((count,), host.restitution)})
         settled = (to_host(after[SETTLED]) > 0) & (to_host(numbers["stuck"]) == 0)
         here, kept = place.index(samples[settled], np.flatnonzero(settled))
         after = {name: x[kept] for name, x in after.items()}
         for name in self.state.keys() & after.keys():
             self.state[name][here] = after[name]
-        for name in (ALERT, FOUND, "again") if begins else (ALERT, FOUND, "again", "wanted", "creeping"):
+        for name in (ALERT, FOUND, "again", "creeping", *(() if begins else ("wanted",))):
             self.state[name][here] = 0.0
         self.state[CHANGED][here] = 1.0
         self.state["steps of"][here] = place.put(np.where(to_host(after["rests"]).any(1), AT_REST, FREELY))
@@ -241,7 +241,8 @@ class Block:
             if self.asked.store != "last":
                 self._store(samples[settled], {name: x[:, None] for name, x in rows.items()}, np.ones(len(here), int), 1)
             host.note(self.samples[samples[settled]], to_host(after["t"]), transition, after)
-        self._store_states(samples[settled], *(after[name] for name in ("t", "q", "v")))
+        if begins < 2:
+            self._store_states(samples[settled], *(after[name] for name in ("t", "q", "v")))
         self.ended[samples[settled]] = ~self._goes(self.asked.until)[samples[settled]]
         return np.flatnonzero(~settled)
 
@@ -251,12 +252,15 @@ class Block:
         """Let the host start samples, or tell it that they go on from rounded states, or with other forces."""
         host, goes = cast(Host, self.run.host), np.flatnonzero(self._goes())
         if begins:
-            self._settle(goes[self._change(goes, None)], lambda _, *at: host.begin(at))
+            self._settle(goes[self._change(goes, None, begins=1.0)], lambda _, *at: host.begin(at))
         elif anew:
             rows = [self.place.library.to_host(x[self.there, self.run.grid.number(self.t)]).astype(float) for x in self.run.on_grid]
             self._settle(goes, lambda j, *at: host.go_on(at, tuple(x[goes[j]] for x in rows)))
         if sampled and not begins:
-            self._settle(goes, lambda _, *at: host.go_on(at))
+            alone = self.place.library.to_host(self.state["steps of"])[goes] == ALONE
+            together = goes[~alone]
+            hard = together[self._change(together, None, begins=2.0)]
+            self._settle(np.concatenate([goes[alone], hard]), lambda _, *at: host.go_on(at))
 
     def _settle(self, samples: np.ndarray, settle: Callable, one_by_one: bool = False) -> None:
         """Let the host change the numbers of samples: settle(j, *At) does so with number j of them."""

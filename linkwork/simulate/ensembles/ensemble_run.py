@@ -16,7 +16,7 @@ from ...errors import ShapeError, SimulationError
 from ...kernels import UserKernel
 from ...lie.scalars import numbers
 from ...motion import equations
-from ..events.guard import FOUND
+from ..events.guard import FOUND, INSTANT
 from ..methods.record import End
 from ..rates.control import at_state, read_only
 from ..rates.kernels import cache_of, kernel
@@ -66,6 +66,7 @@ class EnsembleRun:
         self.given = {name: place.put(x) for name, x in asked.given.items()}
         shapes = self._shapes()
         state = {name: np.full((n, *shape), np.nan if name.startswith(SEEN) else 0.0) for name, shape in shapes.items()}
+        state |= {INSTANT: np.full(n, -inf)} if INSTANT in shapes else {}
         state |= {"q": asked.Q, "v": asked.V, "t": np.full(n, asked.start), "stuck": asked.reasons}
         state["wanted"] += settings.first_step or 0.0
         self.state = {name: place.library.copy(place.put(x)) for name, x in state.items()}

@@ -223,6 +223,12 @@ class Run:
     def go_on_with_other_forces(self) -> None:
         """Go on from the present state, at which the output of a held controller has changed."""
         s = self.now
+        settled = None if self.compiled is None or not self.compiled.serves(s) else self.compiled.change(s, None)
+        if settled is not None:
+            self._take_on(settled)
+            self.now = self.now._replace(creeping=0)
+            self.stored.amend(self.now)
+            return
         v = without_drift(self.flow.stops, s.t, s.q, s.v)
         self.flow.refresh()
         self.now = s._replace(v=v)

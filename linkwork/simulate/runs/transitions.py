@@ -56,7 +56,7 @@ SETTLED = "settled"  # is it settled?
 STRUCK = "struck"  # limits, then points, that were struck
 BEFORE = "q before", "v before", "vdot before", "tau before"  # the state just before
 PART = "part"  # the fraction of the step that was made
-BEGINS = "begins"  # is it the start of a run, and not a step?
+BEGINS = "begins"  # 1 where a run begins, 2 where it goes on with other forces, 0 for a step
 MOTION = "t", "late", "q", "v", "vdot", "tau", FREE
 STEP = "t0", "late0", "h", "q0", POLYNOMIAL  # the step in which something may happen
 HALVINGS = 50  # in search of a place between a value that is zero and the next time that it is
@@ -230,7 +230,7 @@ class Transition:
         whole = begins | (x >= 1.0)
         q, v = (opaque(np.where(whole, a, b)) for a, b in zip(ends, within.state(x)))
         same = SAME * ULP * np.abs(t)
-        certain = begins | (found & (t - t0 > same) & ~(np.abs(t - at[INSTANT]) <= same) & (at[ALERT] <= 0))
+        certain = (begins | (found & (t - t0 > same) & (at[ALERT] <= 0))) & ~(np.abs(t - at[INSTANT]) <= same)
         for event in self.watched.events:
             certain = certain & (begins | self.watched.keeps_its_sign(event, within))
         new: dict[str, Any] = {"q before": q, "v before": v, PART: x}
@@ -283,9 +283,10 @@ class Transition:
         sizes = np.max(np.abs(np.concatenate([q, v])))
         if self.watch is not None:
             state, part = {**rates.at, "t": t, "q": q, "v": v}, self.watch.part(within, at, x)
+            part = {name: np.where(begins, at[name], value) for name, value in part.items()}
             part |= self.watch.jump(state, {**at, **part})
             start = self.watch.start(self.watch.values(state))
-            new |= {name: np.where(begins, start[name], value) for name, value in part.items()}
+            new |= {name: np.where(at[BEGINS] == 1, start[name], value) for name, value in part.items()}
         fits = certain & solved & np.all(np.isfinite(np.concatenate([new["vdot"], new[FREE]]))) & (sizes <= LARGEST)
         return {name: np.where(fits, value, at[name]) for name, value in new.items()} | {SETTLED: np.where(fits, 1.0, 0.0)}
 
