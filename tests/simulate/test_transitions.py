@@ -157,3 +157,44 @@ def test_impacts_of_points_are_what_the_host_does(name, monkeypatch):
     assert [x.name for x in run.events] == [x.name for x in other.events] and len(run.events) > 2
     np.testing.assert_allclose([x.t for x in run.events], [x.t for x in other.events], rtol=1e-8)
     np.testing.assert_allclose(np.concatenate(run.end[1:]), np.concatenate(other.end[1:]), atol=1e-8)
+
+
+def test_held_controllers_go_on_together(monkeypatch):
+    """What rests and slides is chosen anew where a sampled force changes: single runs to the bit, and the host but for rounding."""
+    alone = []
+    monkeypatch.setattr(Host, "go_on", lambda *x: alone.append(x))
+    robot, Q = arm(friction=1.0, lower=-0.3, upper=0.4), np.array([[0.1, 0.2], [0.3, -0.1]])
+    elbow = robot.kernel(lambda v: np.abs(v[1]))
+
+    def control():
+        return lw.hold(lambda t, q, v: 8.0 * (0.3 - q) - 2.0 * v, rate=20.0)
+
+    batch = simulated(robot, (Q, 0.0 * Q), 0.5, 1.0, control=control(), save=lw.Save(statistics={"elbow": elbow}))
+    assert not alone
+    runs = [simulated(robot, (q, 0.0 * q), 0.5, 1.0, control=control()) for q in Q]
+    on_host(monkeypatch)
+    others = [simulated(arm(friction=1.0, lower=-0.3, upper=0.4), (q, 0.0 * q), 0.5, 1.0, control=control()) for q in Q]
+    for i, (run, other) in enumerate(zip(runs, others)):
+        np.testing.assert_array_equal(batch.end.q[i], run.end.q)
+        np.testing.assert_array_equal(batch.end.v[i], run.end.v)
+        assert batch.statistics["elbow"].greatest[i] >= np.abs(run.v[:, 1]).max() - 1e-12
+        assert [x.name for x in run.events] == [x.name for x in other.events]
+        np.testing.assert_allclose(np.concatenate(run.end[1:]), np.concatenate(other.end[1:]), atol=1e-9)
+        np.testing.assert_allclose(run(0.5), other(0.5), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_accumulating_impacts_and_stops_of_many_joints_are_those_of_the_host(seed, monkeypatch):
+    """Three joints with friction that drive each other against their limits, whose slips end while gaps are as small as rounding."""
+    builder, on = lw.Builder("chain"), "ground"
+    for k, name in enumerate("abc"):
+        joint = lw.Revolute(axis=(0, 1, 0), friction=0.3, damping=0.2, lower=-0.4, upper=0.3)
+        builder.body(name, *((on, (0, 0, -0.5)) if k else ()), joint=joint, joint_name=name, **solids.rod(1.0, (0, 0, -0.5)))
+        on = name
+    model, rng = builder.model(), np.random.default_rng(seed)
+    start = rng.uniform(-0.3, 0.3, 3), rng.uniform(-6.0, 6.0, 3)
+    run = lw.simulate(lw.Dynamics(model), start, until=1.0, contact=lw.ContactLaw(limits=True, restitution=0.3))
+    on_host(monkeypatch)
+    other = lw.simulate(lw.Dynamics(model), start, until=1.0, contact=lw.ContactLaw(limits=True, restitution=0.3))
+    assert [x.name for x in run.events] == [x.name for x in other.events] and len(run.events) > 10 and run.status == other.status
+    np.testing.assert_allclose(np.concatenate(run.end[1:]), np.concatenate(other.end[1:]), atol=1e-9)

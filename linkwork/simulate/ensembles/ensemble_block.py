@@ -264,7 +264,7 @@ class Block:
 
     def _settle(self, samples: np.ndarray, settle: Callable, one_by_one: bool = False) -> None:
         """Let the host change the numbers of samples: settle(j, *At) does so with number j of them."""
-        for part in np.split(samples, len(samples)) if one_by_one and len(samples) > 1 else [samples]:
+        for part in [] if not len(samples) else np.split(samples, len(samples)) if one_by_one else [samples]:
             (index,), to_host, host = self.place.index(part), self.place.library.to_host, cast(Host, self.run.host)
             columns = {name: to_host(x[index]).astype(float) for name, x in self.state.items()}
             forces = to_host(self.held[index]).astype(float)

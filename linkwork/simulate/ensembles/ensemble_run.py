@@ -36,7 +36,7 @@ SEEN = "least of ", "greatest of ", "integral of ", "last of ", "first of "  # t
 MAX_STEPS = 1_000_000  # of a sample, unless `max_steps` says otherwise
 MOST_COUNTED = 1 << 24  # steps: beyond it one more is none in float32
 FIRST_BLOCK = 64  # samples for each thread
-EVENTFUL = 4.0  # times as long where samples have events of joints
+EVENTFUL = 16.0  # times as long where samples have events of joints
 FINEST = 1e-6  # in float32: below it the estimated error of a step is rounding
 
 

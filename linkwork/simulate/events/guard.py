@@ -163,10 +163,14 @@ def _stay_open(gaps: list, speeds: list, h):
     apart = gaps[0] == gaps[0]
     for k, part in enumerate(np.diff(SAMPLES)):
         (a, b), (u, w) = gaps[k : k + 2], speeds[k : k + 2]
-        turns = (u < 0) & (w > 0)
-        least = (w * a - u * (b - w * (part * h))) / np.where(turns, w - u, 1.0)
-        apart = apart & (b > 0) & (~turns | (least > 0))
+        apart = apart & (b > 0) & ~dips(a, b, u, w, part * h)
     return apart
+
+
+def dips(a, b, u, w, h):
+    """Which gaps, a before and b after the time h, with rates u and w, shrink and grow, and may be below zero where their tangents meet."""
+    turns = (u < 0) & (w > 0)
+    return turns & ((w * a - u * (b - w * h)) / np.where(turns, w - u, 1.0) <= 0)
 
 
 @dataclass(frozen=True, eq=False)

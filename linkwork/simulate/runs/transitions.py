@@ -8,7 +8,7 @@ the forces and impulses are unique (`rest/unique.py`). What it is not sure of is
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ...contact.quantities import contact_gaps
 from ...contact.solver.accelerations import SPEED as SPEED_OF_SLIP
 from ...engine.loading.kernel import Kernel
 from ...engine.running.repeat import Form, Repeat
+from ...kernels import UserKernel
 from ...lie.iteration import iterate
 from ...lie.scalars import like, opaque
 from ..events.events import SAME, SAMPLES
@@ -39,6 +40,7 @@ from ..events.guard import (
     Guard,
     Joints,
     OpenPoints,
+    dips,
 )
 from ..events.watch import Watch, Within, result_of, root
 from ..methods.pairs import Pair
@@ -59,6 +61,7 @@ PART = "part"  # the fraction of the step that was made
 BEGINS = "begins"  # 1 where a run begins, 2 where it goes on with other forces, 0 for a step
 MOTION = "t", "late", "q", "v", "vdot", "tau", FREE
 STEP = "t0", "late0", "h", "q0", POLYNOMIAL  # the step in which something may happen
+TIE = 1e-9  # of a value at the end of the quarter: two that come to zero as near together are one event
 HALVINGS = 50  # in search of a place between a value that is zero and the next time that it is
 MOST_POINTS = 8
 MOST_VELOCITIES = 16  # the kernel has as many operations as the inverse of the mass matrix, many times
@@ -106,26 +109,61 @@ class Transition:
         """Properties of all limits."""
         return (np.array([getattr(x, name) for x in self.joints.limits]) for name in names)
 
-    def place(self, least, sought):
-        """The fraction of the step where the least of the values comes to zero, and whether it does so once, after it was positive."""
-        looks = [least(float(x)) for x in SAMPLES[1:]]
-        low, high, above, below, found = 0.0 * sought, 1.0 + 0.0 * sought, -1.0 + 0.0 * sought, looks[-1], sought < 0
+    def speeds(self, rates: Rates, state: Mapping):
+        """Gaps of limits and contact points, and how fast they grow."""
+        q, v, points, gaps, along = state["q"], state["v"], self.joints.points, [np.zeros(0)], [np.zeros(0)]
+        if self.joints.limits:
+            rate, side = self._limits("rate", "side")
+            gaps, along = [self._gaps(q)], [side * v[rate]]
+        if points is not None:
+            near, _, u = points.at(rates.system(q), q, v)
+            gaps, along = [*gaps, near], [*along, u[:, 0]]
+        return np.concatenate(gaps), np.concatenate(along)
+
+    def place(self, rates: Rates, within: Within, at: Mapping, begins):
+        """The fraction of the step where a value comes to zero first, 1 for that value, and whether that is certain.
+
+        Values that are below zero at the end of the first quarter in which there are some come to it, and no others: each is divided by
+        what it is there. A gap that may have shrunk to zero and grown again before is left to the host, as is another value near zero.
+        """
+        states = [within.at(float(x)) for x in SAMPLES]
+        looks, (gaps, speeds) = [self.values(rates, x, at) for x in states[1:]], zip(*(self.speeds(rates, x) for x in states))
+        found, dip = begins, like(False, within.h)
+        low, high, before, after = 0.0 * within.h, 1.0 + 0.0 * within.h, 0.0 * looks[0], looks[-1]
         for k, value in enumerate(looks):
-            here = ~found & (value <= 0)
+            here = ~found & np.any(value <= 0)
             low, high = np.where(here, SAMPLES[k], low), np.where(here, SAMPLES[k + 1], high)
-            above, below, found = np.where(here, looks[k - 1] if k else -1.0, above), np.where(here, value, below), found | here
-        found = found & (sought > 0)
+            before, after = np.where(here, looks[k - 1] if k else 0.0 * value, before), np.where(here, value, after)
+            (a, b), (u, w), part = gaps[k : k + 2], speeds[k : k + 2], (SAMPLES[k + 1] - SAMPLES[k]) * within.h
+            dip = dip | (~found & np.any(dips(a, b, u, w, part) & (a > 0) & (b > 0)))
+            found = found | here
+        falls, found = after <= 0, found & ~begins
+        size = np.where(falls & (after < 0), -after, 1.0)
+
+        def each(x):
+            return np.where(falls, self.values(rates, within.at(x), at) / size, np.inf)
 
         def nearer(low, high, above, below):
             """From the zero at the start of a step to where the values are positive."""
             half = high / 2
-            value = least(half)
+            value = np.min(each(half))
             out = value > 0
             return np.where(out, half, low), np.where(out, high, half), np.where(out, value, above), np.where(out, below, value), out
 
+        above, below = (np.min(np.where(falls, x / size, np.inf)) for x in (before, after))
         (low, high, above, below), _ = iterate(nearer, (low, high, above, below), HALVINGS, ~found | (above > 0))
-        found = found & (above > 0)
-        return root(least, (low, high, above, below), found), found
+        found = found & (above > 0) & ~dip
+        x = root(lambda x: np.min(each(x)), (low, high, above, below), found)
+        values, first, earlier = each(x), [], begins
+        for k in range(values.shape[-1]):
+            here = (values[k] == np.min(values)) & ~earlier
+            first.append(np.where(here, 1.0, 0.0))
+            earlier = earlier | here
+        hits, limits = np.stack(first), len(self.joints.limits)
+        together = np.arange(values.shape[-1]) < limits  # limits that are struck at the same time are one impact
+        of_limit = np.any(hits[:limits] > 0) if limits else like(False, within.h)
+        alone = np.all((values - np.min(values) > TIE) | (hits > 0) | (of_limit & together))
+        return x, hits, found & alone
 
     # --- what happens
 
@@ -143,6 +181,7 @@ class Transition:
         way, known = to_v @ (side * one), to_v @ one > 0  # of each joint
         u = way * v
         strikes = np.any(u < 0)
+        approaches = np.all(~(hits > 0) | (along < 0))
         told = (hits > 0) | (there & strikes & (along < -REST * fastest))
         fastest = np.where(known, np.maximum(at[FASTEST], -u), at[FASTEST])
         slow, e = REST * fastest, np.where(u < 0, at[RESTITUTION], 0.0)
@@ -159,10 +198,10 @@ class Transition:
         after = np.where(stays, 0.0, np.where(some, held.w, found.w) - back)
         v1 = np.where(known & ((pressed == 0) | stays), way * after, v + C @ (way * impulse))
         solved = found.solved & (~some | held.solved)
-        return q, np.where(strikes, v1, v), fastest, np.where(told, 1.0, 0.0), ~strikes | solved
+        return q, v1, fastest, np.where(told, 1.0, 0.0), approaches & solved
 
     def strike_point(self, points: OpenPoints, at: Mapping, system, C, q, v, hits):
-        """v, the fastest impacts, the slack of the gaps, and whether that is certain, after one point has struck: see `resting.strike`.
+        """v, the fastest impacts, and whether that is certain, after one point has struck: see `resting.strike`.
 
         The tangents answer an impulse by S; with μ |w| below 2 √κ/(1 + κ), κ the ratio of the eigenvalues of S, there is one impulse.
         """
@@ -183,7 +222,7 @@ class Transition:
         left = law.left((G @ impulse[:, None])[:, 0] + free, impulse)
         v = v + (C @ (rows.mT @ impulse[:, None]))[:, 0]
         leaves = -back > np.maximum(STILL, which @ slow)
-        return v, fastest, np.zeros_like(gaps), single & unique & leaves & (left <= EXACT * norm(own))
+        return v, fastest, single & unique & leaves & (left <= EXACT * norm(own))
 
     def choose(self, rates, at: Mapping, C, t, q, v, pinned, let_go):
         """Finds what rests and what slides from here on, and whether that is certain; `pinned` are rows that have just been let go, whose
@@ -216,79 +255,100 @@ class Transition:
             new["open"] = np.where(held[rate] & (unbounded == np.inf), 0.0, 1.0)
         return new, found.solved & np.all(found.clear | pinned) & ~np.any(wrong)
 
+    def impacts(self, rates: Rates, at: Mapping, C, event: "Event", begins) -> tuple:
+        """q and v after what strikes, what else changes by it, and whether that is certain."""
+        joints, limits, (_, _, _, q, v, _, hits) = self.joints, len(self.joints.limits), event
+        new: dict[str, Any] = {SPEED: np.maximum(at[SPEED], np.abs(v))}
+        certain = struck = touched = at_limit = like(False, q)
+        certain, told = ~certain, []
+        if limits:
+            gaps, (bound,) = self._gaps(q), self._limits("bound")
+            new[REACH], struck = np.maximum(at[REACH], gaps), np.any(hits[:limits] > 0)
+            at_limit = np.any(gaps <= NEAR * np.maximum(new[REACH], np.abs(bound)))
+            q1, v1, fastest, struck_limits, solved = self.strike(at, C, q, v, hits[:limits])
+            certain = (~begins | np.all(gaps >= -NEAR * np.abs(bound))) & (~struck | solved)
+            new[FASTEST], told = np.where(struck, fastest, at[FASTEST]), [np.where(struck, struck_limits, 0.0)]
+        if joints.points is not None:
+            system, mine = rates.system(q), hits[limits : self.count]
+            touched, gaps = np.any(mine > 0), contact_gaps(system, q, joints.points.pairs)
+            v2, fastest, solved = self.strike_point(joints.points, at, system, C, q, v, mine)
+            apart = np.all((mine > 0) | (gaps > joints.points.near))
+            certain = certain & apart & (~touched | (solved & ~at_limit))
+            new |= {POINT_FASTEST: np.where(touched, fastest, at[POINT_FASTEST]), SLACK: 0.0 * gaps, POINT_STRUCK: mine}
+            v, told = np.where(touched, v2, v), [*told, mine]
+        if limits:
+            q, v = np.where(struck, q1, q), np.where(struck, v1, v)
+        if told:
+            new[STRUCK] = np.concatenate(told)
+        return q, v, touched, new, certain
+
     # --- all of it
+
+    @property
+    def count(self) -> int:
+        """The number of limits and points."""
+        return len(self.joints.names)
+
+    def event(self, rates: Rates, at: Mapping, within: Within, begins) -> "Event":
+        """The event in a step, or the state where a run begins."""
+        x, hits, happens = self.place(rates, within, at, begins)
+        there, rest = later(at["t0"], at["late0"], x * at["h"])
+        t = opaque(np.where(begins, at["t"], at["t0"] + x * at["h"]))
+        whole, same = begins | (x >= 1.0), SAME * ULP * np.abs(t)
+        q, v = (opaque(np.where(whole, a, b)) for a, b in zip(within.end, within.state(x)))
+        certain = (begins | (happens & (t - at["t0"] > same) & (at[ALERT] <= 0))) & ~(np.abs(t - at[INSTANT]) <= same)
+        for event in self.watched.events:
+            certain = certain & (begins | self.watched.keeps_its_sign(event, within))
+        return Event(x, t, np.where(begins, at["late"], (there - t) + rest), q, v, certain, hits)
 
     def __call__(self, at: Mapping) -> dict[str, Any]:
         """The numbers after the event, those of a sample that is not settled as they were."""
-        joints, n, limits = self.joints, self.joints.nv, len(self.joints.limits)
-        rates, begins, h, t0 = Rates(self.of, at), at[BEGINS] > 0, at["h"], at["t0"]
+        n, rates, begins = self.joints.nv, Rates(self.of, at), at[BEGINS] > 0
         ends = opaque(at["q"]), opaque(at["v"])
-        within = Within(rates.system(at["q0"]), (t0, at["q0"], at["v"]), ends, h, at[POLYNOMIAL], rates.at)
-        x, found = self.place(lambda x: np.min(self.values(rates, within.at(x), at)), np.where(begins, 0.0, 1.0))
-        there, rest = later(t0, at["late0"], x * h)
-        t = opaque(np.where(begins, at["t"], t0 + x * h))
-        whole = begins | (x >= 1.0)
-        q, v = (opaque(np.where(whole, a, b)) for a, b in zip(ends, within.state(x)))
-        same = SAME * ULP * np.abs(t)
-        certain = (begins | (found & (t - t0 > same) & (at[ALERT] <= 0))) & ~(np.abs(t - at[INSTANT]) <= same)
-        for event in self.watched.events:
-            certain = certain & (begins | self.watched.keeps_its_sign(event, within))
+        within = Within(rates.system(at["q0"]), (at["t0"], at["q0"], at["v"]), ends, at["h"], at[POLYNOMIAL], rates.at)
+        event = self.event(rates, at, within, begins)
+        x, t, late, q, v, certain, hits = event
         new: dict[str, Any] = {"q before": q, "v before": v, PART: x}
         new["vdot before"], new["tau before"] = rates.of_modes(at["slides"], at["rests"], t, q, v)
-        values = self.values(rates, {"t": t, "q": q, "v": v}, at)
-        first, earlier, least = [], like(False, q), np.min(values)
-        count = limits + (0 if joints.points is None else len(joints.points))
-        for k in range(count + 2 * n):
-            here = (values[k] == least) & ~earlier & ~begins
-            first.append(np.where(here, 1.0, 0.0))
-            earlier = earlier | here
-        hits = np.stack(first)
         C = quantities.mass_matrix_inverse(self.of.mechanism.at(q, rates.at), q)
         C = (C + C.mT) / 2
-        new |= {SPEED: np.maximum(at[SPEED], np.abs(v))}
-        if limits:
-            gaps = self._gaps(q)
-            new[REACH] = np.maximum(at[REACH], gaps)
-            _, bound = self._limits("side", "bound")
-            certain = certain & (~begins | np.all(gaps >= -NEAR * np.abs(bound)))
-            struck = np.any(hits[:limits] > 0)
-            q1, v1, fastest, told, solved = self.strike(at, C, q, v, hits[:limits])
-            q, v = np.where(struck, q1, q), np.where(struck, v1, v)
-            new |= {FASTEST: np.where(struck, fastest, at[FASTEST]), STRUCK: np.where(struck, told, 0.0)}
-            certain = certain & (~struck | solved)
-        touched = like(False, q)
-        if (points := joints.points) is not None:
-            system = rates.system(q)
-            touched = np.any(hits[limits:count] > 0)
-            v1, fastest, slack, solved = self.strike_point(points, at, system, C, q, v, hits[limits:count])
-            gaps = contact_gaps(system, q, points.pairs)
-            apart = np.all((hits[limits:count] > 0) | (gaps > points.near))
-            at_limit = np.any(self._gaps(q) <= NEAR * np.maximum(new[REACH], np.abs(bound))) if limits else like(False, q)
-            certain = certain & apart & (~touched | (solved & ~at_limit))
-            new |= {POINT_FASTEST: np.where(touched, fastest, at[POINT_FASTEST]), SLACK: slack, POINT_STRUCK: hits[limits:count]}
-            new[STRUCK] = np.concatenate([new.get(STRUCK, np.zeros(0)), hits[limits:count]])
-            v = np.where(touched, v1, v)
-        stops, freed = hits[count : count + n] > 0, hits[count + n :] > 0
+        q, v, touched, changed, solved = self.impacts(rates, at, C, event, begins)
+        new, certain = new | changed, certain & solved
+        stops, freed = hits[self.count : self.count + n] > 0, hits[self.count + n :] > 0
         slow = (np.any(stops) | touched) & (rates.friction(q) > 0) & (np.abs(v) <= NEAR * new[SPEED])
         v = np.where(stops | slow, 0.0, v)
         force = rates.holding(t, q, v)
         let_go = np.where(freed, np.where(force - at["low"] < at["high"] - force, at["low"], at["high"]), np.nan)
         modes, solved = self.choose(rates, at, C, t, q, v, freed, let_go)
-        new |= modes | {"t": t, "late": np.where(begins, at["late"], (there - t) + rest), "q": q, "v": v, INSTANT: t, LET_GO: let_go}
+        new |= modes | {"t": t, "late": late, "q": q, "v": v, INSTANT: t, LET_GO: let_go}
         new["vdot"], new["tau"] = rates.of_modes(new["slides"], new["rests"], t, q, v)
-        new[FREE] = rates.free
-        for event in self.watched.events:  # the step after it is looked at if it starts from a zero
-            value = np.reshape(result_of(event.function, {**rates.at, "t": t, "q": q, "v": v}), ())  # type: ignore[arg-type]
-            certain = certain & (np.abs(value) > 0)
+        new[FREE], state = rates.free, {**rates.at, "t": t, "q": q, "v": v}
+        for watched in self.watched.events:  # the step after it is looked at if it starts from a zero
+            certain = certain & (np.abs(np.reshape(result_of(cast(UserKernel, watched.function), state), ())) > 0)
+        new |= {} if self.watch is None else self.statistics(self.watch, within, x, state, at)
         sizes = np.max(np.abs(np.concatenate([q, v])))
-        if self.watch is not None:
-            state, part = {**rates.at, "t": t, "q": q, "v": v}, self.watch.part(within, at, x)
-            part = {name: np.where(begins, at[name], value) for name, value in part.items()}
-            part |= self.watch.jump(state, {**at, **part})
-            start = self.watch.start(self.watch.values(state))
-            new |= {name: np.where(at[BEGINS] == 1, start[name], value) for name, value in part.items()}
         fits = certain & solved & np.all(np.isfinite(np.concatenate([new["vdot"], new[FREE]]))) & (sizes <= LARGEST)
         return {name: np.where(fits, value, at[name]) for name, value in new.items()} | {SETTLED: np.where(fits, 1.0, 0.0)}
+
+    @staticmethod
+    def statistics(watch: Watch, within: Within, x, state: Mapping, at: Mapping) -> dict[str, Any]:
+        """The statistics after the part x of a step, and with the state after it."""
+        part = {name: np.where(at[BEGINS] > 0, at[name], value) for name, value in watch.part(within, at, x).items()}
+        part |= watch.jump(state, {**at, **part})
+        start = watch.start(watch.values(state))
+        return {name: np.where(at[BEGINS] == 1, start[name], value) for name, value in part.items()}
+
+
+class Event(NamedTuple):
+    """Where something happens: the fraction of the step, time and state; whether that is certain; 1 for the value that has come to zero."""
+
+    x: Any
+    t: Any
+    late: Any
+    q: Any
+    v: Any
+    certain: Any
+    hits: Any
 
 
 class Transitions(Named):
