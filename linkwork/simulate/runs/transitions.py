@@ -255,7 +255,7 @@ class Transition:
             new["open"] = np.where(held[rate] & (unbounded == np.inf), 0.0, 1.0)
         return new, found.solved & np.all(found.clear | pinned) & ~np.any(wrong)
 
-    def impacts(self, rates: Rates, at: Mapping, C, event: "Event", begins) -> tuple:
+    def impacts(self, rates: Rates, at: Mapping, C, event: "EventPlace", begins) -> tuple:
         """q and v after what strikes, what else changes by it, and whether that is certain."""
         joints, limits, (_, _, _, q, v, _, hits) = self.joints, len(self.joints.limits), event
         new: dict[str, Any] = {SPEED: np.maximum(at[SPEED], np.abs(v))}
@@ -289,7 +289,7 @@ class Transition:
         """The number of limits and points."""
         return len(self.joints.names)
 
-    def event(self, rates: Rates, at: Mapping, within: Within, begins) -> "Event":
+    def event(self, rates: Rates, at: Mapping, within: Within, begins) -> "EventPlace":
         """The event in a step, or the state where a run begins."""
         x, hits, happens = self.place(rates, within, at, begins)
         there, rest = later(at["t0"], at["late0"], x * at["h"])
@@ -299,7 +299,7 @@ class Transition:
         certain = (begins | (happens & (t - at["t0"] > same) & (at[ALERT] <= 0))) & ~(np.abs(t - at[INSTANT]) <= same)
         for event in self.watched.events:
             certain = certain & (begins | self.watched.keeps_its_sign(event, within))
-        return Event(x, t, np.where(begins, at["late"], (there - t) + rest), q, v, certain, hits)
+        return EventPlace(x, t, np.where(begins, at["late"], (there - t) + rest), q, v, certain, hits)
 
     def __call__(self, at: Mapping) -> dict[str, Any]:
         """The numbers after the event, those of a sample that is not settled as they were."""
@@ -339,7 +339,7 @@ class Transition:
         return {name: np.where(at[BEGINS] == 1, start[name], value) for name, value in part.items()}
 
 
-class Event(NamedTuple):
+class EventPlace(NamedTuple):
     """Where something happens: the fraction of the step, time and state; whether that is certain; 1 for the value that has come to zero."""
 
     x: Any
