@@ -106,7 +106,10 @@ def numbers(x, name: str = "an argument") -> np.ndarray:
 
 def check_real(x, name: str):
     """The array x of any library, unless it is of complex numbers or of none."""
-    if getattr(x.dtype, "kind", "f") in "OSUVMm":
+    kind = getattr(x.dtype, "kind", "")  # of NumPy's arrays and those like them
+    if kind and kind in "biuf":
+        return x
+    if kind and kind in "OSUVMm":
         raise ShapeError(f"{name} has dtype {x.dtype}; it takes numbers.")
     if "complex" in str(x.dtype):
         raise ShapeError(f"{name} has complex numbers (dtype {x.dtype}); it must be real: take x.real where the rest is rounding.")

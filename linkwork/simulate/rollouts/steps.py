@@ -124,11 +124,10 @@ def results_of(what: str, function, inputs: RolloutInputs, step: int, at: dict, 
         own = read_only(Q, V) if library.host and what == "controls" else (library.copy(Q), library.copy(V))
         results = function(t, *own)
     results = results if isinstance(results, tuple) else (results,)
-    results = tuple(check_real(array_of(f"what {what} returned", x), f"what {what} returned") for x in results)
-    if library.host:
-        results = tuple(np.asarray(x, Q.dtype) for x in results)
-    shapes, wanted = ([tuple(x.shape) for x in some] for some in (results, like))
-    if shapes != wanted:
-        came, must = (" and ".join(map(str, some)) or "none" for some in (shapes, wanted))
+    if not all(type(x) is np.ndarray and x.dtype is Q.dtype for x in results):
+        results = tuple(check_real(array_of(f"what {what} returned", x), f"what {what} returned") for x in results)
+        results = tuple(np.asarray(x, Q.dtype) for x in results) if library.host else results
+    if [x.shape for x in results] != [x.shape for x in like]:
+        came, must = (" and ".join(str(tuple(x.shape)) for x in arrays) or "none" for arrays in (results, like))
         raise ShapeError(f"{what} returned an array of shape {came}; it must have shape {must}.")
     return results
