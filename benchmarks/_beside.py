@@ -281,9 +281,12 @@ def rollout_of_cassies_rk4():
 
 
 def _law(**how):
+    """A contact law, in the words of the tree that is timed."""
     import linkwork as lw
 
-    return getattr(lw, "ContactLaw", None)(**how) if hasattr(lw, "ContactLaw") else lw.ContactSolver(**how)
+    if hasattr(lw, "ContactLaw"):
+        return lw.ContactLaw(**how)
+    return lw.ContactSolver(**{"method" if name == "solver" else name: x for name, x in how.items()})
 
 
 NEWTON = {"solver": "newton", "rounds": 60, "tolerance": 1e-5}
