@@ -101,8 +101,8 @@ class Trajectory:
 
     @property
     def end(self) -> End:
-        """Where the run ended."""
-        return End(self.t[-1], self.q[-1], self.v[-1])
+        """Returns where the run ended; a last row at a multiple of dt may be rounded otherwise."""
+        return End(*self.last_state[:1], *self.last_state[2:4])
 
     # --- one row, some rows, times in between
 
@@ -268,7 +268,7 @@ class Trajectory:
         """The state of the last row, which is more than a row if the run ended there; rows at multiples of dt are rounded otherwise."""
         s, t, q, v = self.state or State(), float(self.t[-1]), self.q[-1].copy(), self.v[-1].copy()
         if s.t == t and all(np.allclose(x, y, rtol=1e-12, atol=1e-12) for x, y in ((s.q, q), (s.v, v))):
-            return s if s.vdot is None else s._replace(q=q, v=v, vdot=self.vdot[-1].copy(), tau=self.tau[-1].copy())
+            return s
         return State(t, 0.0, q, v, start=s.start, closed=True)
 
     def joined(self, later: "Trajectory") -> "Trajectory":
