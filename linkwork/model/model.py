@@ -386,7 +386,8 @@ def welded(placed: PlacedJoint, q) -> PlacedJoint:
     return replace(placed, joint=Fixed(), at=placed.at @ displacement(placed.joint, np.broadcast_to(held, (nq,))))
 
 
-NAMING = {"name", "parent", "child", "body", "joint", "of", "one", "other"}  # fields of parts that name something of the model
+NAMING = {"name", "parent", "child", "body", "one", "other"}  # fields of parts that name something of the model
+NAMING_JOINTS = {"joint", "of"}  # and those that name a joint, or a part of one
 BY_JOINT = {"gears", "terms"}  # fields that are pairs of a joint and a number
 NAMED = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "contacts", "actuators"
 
@@ -397,11 +398,18 @@ def renamed(model: Model, prefix: str) -> Model:
     def n(name):
         return prefix + name if isinstance(name, str) else name
 
+    whole = {placed.name for placed in model.joints}
+    parts = {name: f"{placed.name}.{name}" for placed in model.joints for name, _, _ in placed.joint.parts if name and name not in whole}
+
+    def joint(name):
+        return n(parts.get(name, name))
+
     def part(x):
         own = {name for name, _ in x.POINTS} if isinstance(x, Bond) else set()
         new = {each.name: n(getattr(x, each.name)) for each in fields(x) if each.name in NAMING | own}
+        new |= {each.name: joint(getattr(x, each.name)) for each in fields(x) if each.name in NAMING_JOINTS}
         by_joint = [each.name for each in fields(x) if each.name in BY_JOINT]
-        return replace(x, **new, **{name: tuple((n(joint), value) for joint, value in getattr(x, name)) for name in by_joint})
+        return replace(x, **new, **{name: tuple((joint(one), value) for one, value in getattr(x, name)) for name in by_joint})
 
     return replace(
         model,

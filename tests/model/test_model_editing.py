@@ -64,6 +64,16 @@ def test_loops_and_couplings_come_along_with_a_model():
     assert (both.couplings[0].joint, both.couplings[0].of) == ("x_b_joint", "x_a_joint")
 
 
+def test_what_is_on_a_part_of_a_joint_comes_along_with_a_model():
+    """Parts of two equal joints answer to the joint's name and their own."""
+    part = lw.Builder("p").body("a", joint=lw.Universal(names=("x", "y")), mass=1.0, tensor=(1, 1, 1))
+    model = part.body("b", joint=lw.Revolute(), mass=1.0, tensor=(1, 1, 1)).couple("b_joint", "x", (0.0, 2.0)).model()
+    both = model.with_model(None, model, (0, 0, 1), prefix="other_")
+    assert (both.couplings[1].joint, both.couplings[1].of) == ("other_b_joint", "other_a_joint.x")
+    rows = plain(both).constraints.jacobian(np.zeros(6))
+    assert np.array_equal(rows[1, 3:], plain(model).constraints.jacobian(np.zeros(3))[0]) and not rows[1, :3].any()
+
+
 @pytest.mark.parametrize("joint", [placed.name for placed in ROBOT.model.joints if placed.joint.nv])
 def test_locking_a_joint_keeps_every_pose(joint):
     q, _ = ROBOT.random_state(seed=3)
