@@ -40,25 +40,21 @@ class Block:
 
     def go(self) -> None:
         a, state, run, t = self.asked, self.state, self.run, self.t
-        begins = anew = t == a.start
+        begins = t == a.start
         if begins:
             self._begin()
-        elif a.store == "grid" and run.grid.is_at(t):  # as single runs go on, whose state is their last row
-            anew = True
-            for rows, name in zip(run.on_grid, "qv"):
-                state[name][...] = rows[self.there, run.grid.number(t)]
         while t < a.until and self._goes().any():
             sampled = self._sample(t)
             if run.host is not None:
-                self._start_on_host(begins, anew, sampled)
-            elif sampled or anew:
+                self._start_on_host(begins, sampled)
+            elif sampled or begins:
                 everyone = np.arange(self.count)
                 held = self._forces(everyone)(*(state[name] for name in ("t", "q", "v"))) if run.asks else self.held
                 vdot, tau = run.rates(state["t"], state["q"], state["v"], held, *self.given.values())
                 (goes,) = self.place.index(np.flatnonzero(self._goes()))
                 state["vdot"][goes], state["tau"][goes] = vdot[goes], tau[goes]
             target = min([a.until, *((k + 1) / hold.rate for hold, k in zip(a.holds, self.calls))])
-            begins = anew = False
+            begins = False
             self._advance(target)
             t = target
         self.ended[:] = True
@@ -248,15 +244,12 @@ class Block:
 
     # --- what the host does
 
-    def _start_on_host(self, begins: bool, anew: bool, sampled: bool) -> None:
-        """Let the host start samples, or tell it that they go on from rounded states, or with other forces."""
+    def _start_on_host(self, begins: bool, sampled: bool) -> None:
+        """Let the host start samples, or tell it that they go on with other forces."""
         host, goes = cast(Host, self.run.host), np.flatnonzero(self._goes())
         if begins:
             self._settle(goes[self._change(goes, None, begins=1.0)], lambda _, *at: host.begin(at))
-        elif anew:
-            rows = [self.place.library.to_host(x[self.there, self.run.grid.number(self.t)]).astype(float) for x in self.run.on_grid]
-            self._settle(goes, lambda j, *at: host.go_on(at, tuple(x[goes[j]] for x in rows)))
-        if sampled and not begins:
+        elif sampled:
             alone = self.place.library.to_host(self.state["steps of"])[goes] == ALONE
             together = goes[~alone]
             hard = together[self._change(together, None, begins=2.0)]

@@ -175,14 +175,10 @@ class Host:
         if watch is not None:
             numbers |= watch.start(watch.values({name: numbers[name] for name in ("t", "q", "v")} | self.constants))
 
-    def go_on(self, at: At, state: tuple | None = None) -> None:
-        """Go on with other forces, or from a state that is rounded otherwise."""
+    def go_on(self, at: At) -> None:
+        """Go on with other forces."""
         with self._at(*at) as run:
-            if state is None:
-                run.go_on_with_other_forces()
-            else:
-                q, v = state
-                run.at(run.now.t, run.now.late, q, v, run.flow.at(run.now.t, q, v))
+            run.go_on_with_other_forces()
 
     def settle(self, at: At, row: Mapping) -> None:
         """Look at a step that compiled code has made, and go to its end or to the event within it."""

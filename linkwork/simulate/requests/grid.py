@@ -29,10 +29,6 @@ class Grid:
         """The number of the last time of the grid that is not after t."""
         return 0 if self.dt is None else floor((t - self.start + self.slack) / self.dt)
 
-    def is_at(self, t: float) -> bool:
-        """Is t a time of the grid?"""
-        return abs(self.time(self.number(t))[0] - t) <= self.slack
-
     def numbers(self, t: np.ndarray) -> np.ndarray:
         """The same for many times."""
         return np.floor((t - self.start + self.slack) / (self.dt or 1.0)).astype(int)
